@@ -26,6 +26,11 @@ impl Apart {
         }
     }
 
+    /// Whether anybody may be with anybody.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
     /// Whether a ticket may be in a group with these.
     pub(super) fn allows(&self, ticket: Handle, group: &[Handle]) -> bool {
         self.pairs.is_empty() || !group.iter().any(|member| self.pairs.contains(&(ticket, *member)))

@@ -4,50 +4,77 @@
 use super::block::{Block, Filter, Mark, below};
 use super::index::{Index, Place};
 use super::key::Key;
-use super::lanes::LANES_MAX;
+use super::lanes::{LANES_MAX, bits};
 use super::slab::{Handle, WILD};
 use super::walk::Window;
 
 /// The most blocks that are counted, some 700 tickets. Where more are within reach, enough of them fit, as a rule.
 const BLOCKS_MAX: usize = 16;
+/// Where a lane has so many times the players that are wanted, nobody is asked how near they are to each other: a window is twice as wide
+/// as its tickets may be apart, so half of those are near enough, as a rule.
+const AMPLE: u32 = 2;
 
 /// By which marks whoever is in a lane is known: of a region and of a value, where there are such rules.
 pub(super) type Marked = (Option<Mark>, Option<Mark>);
 
-/// Whether so many players of one lane can be within a window. A yes is no promise.
-pub(super) fn could_be(
-    index: &Index,
-    (low, high): Window,
-    filter: &Filter,
-    lanes: impl Iterator<Item = Marked> + Clone,
+/// Who is within a window, by blocks, and how many players they are, by lanes.
+#[derive(Debug)]
+pub(super) struct Census<'a> {
+    blocks: [Option<(&'a Block, u64)>; BLOCKS_MAX],
+    players: [u32; LANES_MAX],
     wanted: u32,
-) -> bool {
-    let Some(first) = index.at(Key::new(low.max(WILD + 1), 0)) else { return false };
-    // Whoever has no number is in reach of all: they stand first, and are not counted.
-    if index.begins_with(WILD) {
-        return true;
-    }
-    let mut players = [0; LANES_MAX];
-    for (at, (slots, block)) in index.blocks_from(first).enumerate() {
-        if at == BLOCKS_MAX {
-            return true;
+}
+
+impl<'a> Census<'a> {
+    /// Counts the players of lanes of whom so many are wanted; `None` where there are enough, or too many to count.
+    pub(super) fn of(
+        index: &'a Index,
+        (low, high): Window,
+        filter: &Filter,
+        lanes: &[Marked],
+        wanted: u32,
+    ) -> Option<Self> {
+        let (blocks, players) = ([None; BLOCKS_MAX], [0; LANES_MAX]);
+        let mut census = Self { blocks, players, wanted };
+        let Some(first) = index.at(Key::new(low.max(WILD + 1), 0)) else { return Some(census) };
+        // Whoever has no number is in reach of all: they stand first, and are not counted.
+        if index.begins_with(WILD) {
+            return None;
         }
-        if block.number(0) > high {
-            break;
-        }
-        if !block.summary.admits(filter) {
-            continue;
-        }
-        let here = block.candidates(filter) & slots & up_to(block, high);
-        for (lane, players) in lanes.clone().zip(&mut players) {
-            let Some(count) = block.players(here & block.with(lane)) else { return true };
-            *players += count;
-            if *players >= wanted {
-                return true;
+        for (at, (slots, block)) in index.blocks_from(first).enumerate() {
+            if at == BLOCKS_MAX {
+                return None;
+            }
+            if block.number(0) > high {
+                break;
+            }
+            if !block.summary.admits(filter) {
+                continue;
+            }
+            let here = block.candidates(filter) & slots & up_to(block, high);
+            census.blocks[at] = Some((block, here));
+            for (lane, players) in lanes.iter().zip(&mut census.players) {
+                *players += block.players(here & block.with(*lane))?;
+                if *players >= AMPLE * wanted {
+                    return None;
+                }
             }
         }
+        Some(census)
     }
-    false
+
+    /// Whether a lane has as many players as are wanted.
+    pub(super) fn is_enough(&self, lane: usize) -> bool {
+        self.players[lane] >= self.wanted
+    }
+
+    /// Who is in a lane, in the order of their numbers.
+    pub(super) fn of_lane(&self, lane: Marked) -> impl Iterator<Item = Handle> + use<'a> {
+        let blocks = self.blocks.into_iter().flatten();
+        blocks.flat_map(move |(block, here)| {
+            bits(here & block.with(lane)).map(|slot| block.handle(slot as usize))
+        })
+    }
 }
 
 fn up_to(block: &Block, high: i64) -> u64 {

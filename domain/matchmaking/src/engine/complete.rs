@@ -26,7 +26,8 @@ impl Searcher {
             return None;
         }
         self.group.judged.group_fits();
-        let mut found = Found { regions: self.regions(field), ..Found::default() };
+        let regions = self.regions(field);
+        let mut found = Found { regions, tickets: Vec::with_capacity(tickets), ..Found::default() };
         let mut seats = self.seats.found().iter().copied();
         self.seated.clear();
         for handle in self.group.members() {

@@ -14,13 +14,12 @@
 use alloc::vec::Vec;
 
 use super::card::Card;
-use super::census;
-use super::lanes::{Parties, bits};
+use super::lanes::{LANES_MAX, Parties, bits};
 use super::plan::{Plan, Similarity};
 use super::pool::{Part, primary};
 use super::rank::Rank;
 use super::search::{Field, Found, Searcher};
-use super::slab::{Handle, Kind, Ref, WILD};
+use super::slab::{Handle, Ref, WILD};
 use super::walk::Walk;
 
 /// Candidates are ranked by all rules who have so many players at least, together; twice as many as a match holds where that is more.
@@ -31,11 +30,52 @@ pub(super) const NEAR_MAX: usize = 128;
 /// is overlooked for it is found at the next boundary of one of its tickets, if not before.
 pub(super) const TRIES_MAX: u32 = 2_000;
 
-/// A candidate: it fits the group as it was begun.
-#[derive(Debug, Clone, Copy)]
+/// Who fits the group as it was begun.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Near {
-    card: Card,
+    /// As they were met.
+    cards: Vec<Card>,
+    /// In the order in which they are tried.
+    candidates: Vec<Candidate>,
+}
+
+/// A candidate: its lanes, and which of the cards it is. Short, for candidates are put in order and asked for their lanes often.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
     lanes: u64,
+    card: u16,
+    players: u8,
+}
+
+impl Near {
+    fn clear(&mut self) {
+        self.cards.clear();
+        self.candidates.clear();
+    }
+
+    const fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    fn push(&mut self, card: Card, lanes: u64) {
+        let candidate = Candidate {
+            lanes,
+            card: u16::try_from(self.cards.len()).unwrap_or(u16::MAX),
+            players: card.players,
+        };
+        self.candidates.push(candidate);
+        self.cards.push(card);
+    }
+
+    fn card(&self, candidate: &Candidate) -> &Card {
+        &self.cards[usize::from(candidate.card)]
+    }
+
+    /// Those of the first so many who are in a lane.
+    fn of_lane(&self, first: usize, lane: u32) -> impl Iterator<Item = &Card> + Clone {
+        let here = self.candidates[..first].iter().filter(move |it| it.lanes >> lane & 1 == 1);
+        here.map(|it| self.card(it))
+    }
 }
 
 impl Searcher {
@@ -48,13 +88,7 @@ impl Searcher {
         found
     }
 
-    fn fill_from(
-        &mut self,
-        field: Field<'_>,
-        part: &Part,
-        anchor: Handle,
-        near: &mut Vec<Near>,
-    ) -> Option<Found> {
+    fn fill_from(&mut self, field: Field<'_>, part: &Part, anchor: Handle, near: &mut Near) -> Option<Found> {
         let plan = field.plan;
         let seed = field.slab.get(anchor);
         let base = self.group.members().len();
@@ -74,18 +108,14 @@ impl Searcher {
         let window = self.group.window();
         let room = self.group.room_left(plan);
         let filter = self.filter(field, room);
-        // Those who are in the group already are counted with the others.
-        let members = self.group.members().iter().map(|handle| field.slab.get(*handle).shape());
-        let counted = members.filter(|it| it.kind == Kind::Ordinary && it.players <= room);
-        let counted: u32 = counted.map(|it| u32::from(it.players)).sum();
         let least = plan.min.saturating_sub(self.group.players());
         // Nobody tends to come after nobody: then counting comes first, where there is anything to count.
-        if self.found_nobody
-            && window.0 < window.1
-            && !part.has_exact_for(primary(plan, seed))
-            && !census::could_be(&part.open, window, &filter, self.lanes.marks(), u32::from(least) + counted)
-        {
-            return self.complete(field);
+        if self.nobody_lately > 0 && window.0 < window.1 && !part.has_exact_for(primary(plan, seed)) {
+            let mut lanes = [(None, None); LANES_MAX];
+            let count = self.lanes.marks().zip(&mut lanes).map(|(lane, into)| *into = lane).count();
+            if !self.could_find(field, part, (&filter, room), &lanes[..count]) {
+                return self.complete(field);
+            }
         }
         let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter);
         walk.through(&part.exact);
@@ -94,24 +124,27 @@ impl Searcher {
             self.meet(field, &mut walk, near, nearest);
             // Some are met beyond those, as many as were met at a time: whoever does not fit is no reason to rank others.
             let mut players = 0;
-            let enough = near.iter().take_while(|it| {
+            let enough = near.candidates.iter().take_while(|it| {
                 let before = players;
-                players += u32::from(it.card.players);
+                players += u32::from(it.players);
                 before < nearest
             });
             let enough = enough.count();
-            self.rank(field, &Rank::new(plan, Card::of(plan, anchor, seed), seed), &mut near[..enough]);
+            self.rank(field, (anchor, seed), near, enough);
         }
         let mut at = 0;
         loop {
             if at == near.len() {
                 self.meet(field, &mut walk, near, wanted.into());
             }
-            let Some(candidate) = near.get(at) else { break };
-            let due = self.lanes.count(candidate.lanes, candidate.card.players);
+            let Some(candidate) = near.candidates.get(at) else { break };
+            let due = self.lanes.count(candidate.lanes, candidate.players);
             at += 1;
             for lane in bits(due) {
-                self.fill_lane(field, &near[..at], lane);
+                if !self.lanes.adds_up(lane) {
+                    continue;
+                }
+                self.fill_lane(field, near.of_lane(at, lane), lane);
                 if self.group.players() == self.group.room()
                     && let Some(found) = self.complete(field)
                 {
@@ -127,7 +160,7 @@ impl Searcher {
         if near.len() == NEAR_MAX
             && let Some(fullest) = self.lanes.fullest(0).next()
         {
-            self.fill_lane(field, near, fullest);
+            self.fill_lane(field, near.of_lane(near.len(), fullest), fullest);
             self.fill_further(field, &mut walk);
             if let Some(found) = self.complete(field) {
                 return Some(found);
@@ -161,27 +194,36 @@ impl Searcher {
         self.complete(field)
     }
 
-    /// Puts them in the order of their summed distance, and of arrival among equals.
-    fn rank(&mut self, field: Field<'_>, rank: &Rank<'_>, near: &mut [Near]) {
+    /// Puts the first so many in the order of their summed distance to a seed, and of arrival among equals.
+    fn rank(&mut self, field: Field<'_>, (anchor, seed): (Handle, Ref<'_>), near: &mut Near, first: usize) {
+        let rank = Rank::new(field.plan, Card::of(field.plan, anchor, seed), seed, &mut self.slacks);
+        let Near { cards, candidates } = near;
+        let candidates = &mut candidates[..first];
+        let card = |it: &Candidate| &cards[usize::from(it.card)];
         self.order.clear();
-        self.order.extend(near.iter().map(|it| {
-            let distance = rank.distance(&it.card, field.slab.get(it.card.handle)).to_bits().cast_signed();
-            // Numbers in the order of what they stand for, negative ones too.
-            let distance = distance ^ ((distance >> 63).cast_unsigned() >> 1).cast_signed() ^ i64::MIN;
-            u128::from(distance.cast_unsigned()) << 64 | u128::from(it.card.arrival)
-        }));
+        self.order.extend(candidates.iter().map(card).map(|it| rank.distance(it, field.slab.get(it.handle))));
         self.unranked.clear();
-        self.unranked.extend_from_slice(near);
-        // Of so few it costs less to count who is nearer than to guess at each step of a sort. No two are equal.
+        self.unranked.extend_from_slice(candidates);
+        // Of so few it costs less to count who is nearer than to guess at each step of a sort.
+        let mut taken = 0_u128;
         for (candidate, own) in self.unranked.iter().zip(&self.order) {
-            let place: usize = self.order.iter().map(|other| usize::from(other < own)).sum();
-            near[place] = *candidate;
+            let nearer: u64 = self.order.iter().map(|other| u64::from(other < own)).sum();
+            let (mut place, mut candidate) = (usize::try_from(nearer).unwrap_or(usize::MAX), *candidate);
+            // Who is as near stands there already: the elder comes first.
+            while taken >> place & 1 == 1 {
+                if card(&candidate).arrival < card(&candidates[place]).arrival {
+                    core::mem::swap(&mut candidate, &mut candidates[place]);
+                }
+                place += 1;
+            }
+            candidates[place] = candidate;
+            taken |= 1 << place;
         }
     }
 
     /// Puts down the next who fit the group as it is, until they have so many players, or there are none, or they are as many as are
     /// kept.
-    fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Vec<Near>, players: u32) {
+    fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Near, players: u32) {
         let mut missing = players;
         while missing > 0 && near.len() < NEAR_MAX {
             let from = near.len();
@@ -198,17 +240,16 @@ impl Searcher {
                 let card = Card::of(field.plan, handle, field.slab.get(handle));
                 if !self.group.members().contains(&handle) && self.fits(field, &card) {
                     missing = missing.saturating_sub(card.players.into());
-                    near.push(Near { lanes: self.lanes.of(field.slab, &card), card });
+                    near.push(card, self.lanes.of(field.slab, &card));
                 }
             }
         }
     }
 
     /// Adds whoever of a lane fits, in their order; where a group needs large parties, those first.
-    fn fill_lane(&mut self, field: Field<'_>, near: &[Near], lane: u32) {
+    fn fill_lane<'a>(&mut self, field: Field<'_>, here: impl Iterator<Item = &'a Card> + Clone, lane: u32) {
         let room = self.group.room();
         let plan = field.plan;
-        let here = near.iter().filter(|it| it.lanes >> lane & 1 == 1).map(|it| &it.card);
         if self.lanes.is_of_large(lane) {
             let missing = plan.teams.len().saturating_sub(self.group.larges());
             let larges = here.clone().filter(|it| it.players >= plan.large_from);
@@ -224,6 +265,10 @@ impl Searcher {
             if self.group.larges() < plan.teams.len() {
                 return;
             }
+        }
+        if field.apart.is_empty() && self.group.judges_all(plan) {
+            self.group.push_fitting(plan, here);
+            return;
         }
         let base = self.group.members().len();
         for candidate in here {
@@ -252,13 +297,13 @@ impl Searcher {
     }
 
     /// "If no valid group can be formed, the service removes the last-added ticket and tries the next candidate."
-    fn fill_otherwise(&mut self, field: Field<'_>, near: &[Near]) -> Option<Found> {
+    fn fill_otherwise(&mut self, field: Field<'_>, near: &Near) -> Option<Found> {
         let wanted = field.plan.min.saturating_sub(self.group.players());
         let mut lane = core::mem::take(&mut self.lane);
         let found = self.lanes.fullest(wanted).find_map(|at| {
             lane.clear();
-            lane.extend(near.iter().filter(|it| it.lanes >> at & 1 == 1).map(|it| it.card));
-            if self.are_near_enough(field, &lane, wanted) {
+            lane.extend(near.of_lane(near.len(), at).copied());
+            if self.could_gather(field, &lane) {
                 add_up(&lane, &mut self.sums);
                 self.try_all(field, &lane)
             } else {
@@ -267,32 +312,6 @@ impl Searcher {
         });
         self.lane = lane;
         found.or_else(|| self.complete(field))
-    }
-
-    /// Whether so many players are as near to each other as the lowest of them lets its match be, whoever that is.
-    fn are_near_enough(&mut self, field: Field<'_>, near: &[Card], wanted: u8) -> bool {
-        if field.plan.primary.is_none() {
-            return true;
-        }
-        let numbered = |it: &&Card| it.number != WILD;
-        let wild = near.iter().filter(|it| !numbered(it)).map(|it| u32::from(it.players)).sum::<u32>();
-        self.numbers.clear();
-        self.numbers.extend(near.iter().filter(numbered).map(|it| (it.number, it.reach, it.players)));
-        self.numbers.sort_unstable();
-        let lowest = self.group.lowest();
-        let enough = |low: i64, reach: i64| {
-            let from = self.numbers.partition_point(|(number, ..)| *number < low);
-            let within = self.numbers[from..].iter().take_while(|(number, ..)| *number - low <= reach);
-            within.map(|(_, _, players)| u32::from(*players)).sum::<u32>() + wild >= wanted.into()
-        };
-        let (_, highest) = self.group.window();
-        let mut below = self.numbers.iter().take_while(|(number, ..)| *number < lowest);
-        // Without a number in the group anybody may be the lowest, and the group itself asks nothing.
-        (lowest < i64::MAX && enough(lowest, highest - lowest))
-            || below.any(|(number, reach, _)| {
-                (lowest == i64::MAX || number + reach >= lowest) && enough(*number, *reach)
-            })
-            || (lowest == i64::MAX && wild >= wanted.into())
     }
 
     /// Every grouping of these, in their order, until one is a match.

@@ -19,7 +19,7 @@ use super::walk::Window;
 /// A group under construction. Kept between searches, so that growing allocates nothing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
-    /// One more than members: the first is of nobody.
+    /// One more than can be taken back: the first is of nobody, the last of all.
     frames: Vec<Frame>,
     rest: Rest,
     members: Vec<Handle>,
@@ -54,8 +54,8 @@ struct Frame {
 }
 
 impl Frame {
-    /// Adds a ticket, if every rule judged here allows it; else what is left of it is of no use.
-    fn add(&mut self, plan: &Plan, card: &Card) -> bool {
+    /// Takes one more ticket, that it [admits](Self::admits).
+    fn take(&mut self, plan: &Plan, card: &Card) {
         self.players = self.players.saturating_add(card.players);
         self.room = self.room.min(card.room);
         self.regions &= card.regions;
@@ -67,33 +67,28 @@ impl Frame {
             self.floor = self.floor.max(card.number - card.reach);
             self.ceiling = self.ceiling.min(card.number + card.reach);
         }
-        // Of these nearly all hold: one question costs less than five.
-        let near = self.low >= self.floor && self.high <= self.ceiling || self.low > self.high;
-        if !(self.players <= self.room && self.regions != 0 && is_enough(self.shared, self.need) && near) {
-            return false;
-        }
         match card.kind {
-            Kind::Backfill if self.has_backfill => return false,
             Kind::Backfill => self.has_backfill = true,
-            Kind::Ordinary => {
-                self.splits |= self.splits.checked_shl(card.players.into()).unwrap_or(0);
-                if !split_fits(plan, self.splits, self.players.into()) {
-                    return false;
-                }
-            }
+            Kind::Ordinary => self.splits = self.splits_with(card.players),
         }
         self.largest = self.largest.max(card.players);
         self.larges += u8::from(card.players >= plan.large_from);
         if (card.since, card.arrival) < self.eldest {
             (self.eldest, self.eldest_step) = ((card.since, card.arrival), card.step);
         }
-        true
+    }
+
+    /// Which numbers of players the first of two teams can have with so many more.
+    fn splits_with(&self, players: u8) -> u64 {
+        self.splits | self.splits.checked_shl(players.into()).unwrap_or(0)
     }
 
     fn is_near(&self, card: &Card) -> bool {
-        card.number == WILD
-            || (self.floor <= card.number && card.number <= self.ceiling)
-                && (card.number - card.reach <= self.low && self.high <= card.number + card.reach)
+        let (floor, ceiling) = (card.number.wrapping_sub(card.reach), card.number.wrapping_add(card.reach));
+        // Nearly always all of it holds: one question costs less than four.
+        let allows_it = (self.floor <= card.number) & (card.number <= self.ceiling);
+        let is_allowed = (floor <= self.low) & (self.high <= ceiling);
+        (card.number == WILD) | (allows_it & is_allowed)
     }
 
     fn shares_enough(&self, card: &Card) -> bool {
@@ -112,21 +107,18 @@ impl Frame {
         }
     }
 
-    /// Whether [adding](Self::add) a ticket would be allowed.
+    /// Whether every rule judged here allows one more ticket.
+    #[inline]
     fn admits(&self, plan: &Plan, card: &Card) -> bool {
         let players = self.players.saturating_add(card.players);
-        let seated = match card.kind {
+        let fits = (players <= self.room.min(card.room))
+            & (self.regions & card.regions != 0)
+            & self.shares_enough(card)
+            & self.is_near(card);
+        fits && match card.kind {
             Kind::Backfill => !self.has_backfill,
-            Kind::Ordinary => {
-                let splits = self.splits | self.splits.checked_shl(card.players.into()).unwrap_or(0);
-                split_fits(plan, splits, players.into())
-            }
-        };
-        players <= self.room.min(card.room)
-            && self.regions & card.regions != 0
-            && self.shares_enough(card)
-            && self.is_near(card)
-            && seated
+            Kind::Ordinary => split_fits(plan, self.splits_with(card.players), players.into()),
+        }
     }
 }
 
@@ -167,13 +159,14 @@ impl Group {
 
     /// Adds a ticket if every rule between tickets allows it.
     pub(super) fn push(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> bool {
-        let mut frame = *self.frame();
-        if !frame.add(plan, card) {
+        if !self.frame().admits(plan, card) {
             return self.refuse(plan, self.frame().refusing(plan, card));
         }
         if let Err(rule) = self.push_rest(plan, slab, card) {
             return self.refuse(plan, Some(rule));
         }
+        let mut frame = *self.frame();
+        frame.take(plan, card);
         // The first has nobody to fit.
         if !self.members.is_empty() {
             self.judged.candidate_fits();
@@ -213,16 +206,44 @@ impl Group {
         true
     }
 
-    /// Takes the last ticket back.
-    pub(super) fn pop(&mut self) {
-        self.members.pop();
-        self.frames.truncate(self.members.len() + 1);
+    /// Whether every rule is judged here that decides who may join: those of few queues are not.
+    pub(super) const fn judges_all(&self, plan: &Plan) -> bool {
+        self.rest.is_none() && (plan.pair.is_some() || plan.teams.is_empty())
     }
 
-    /// Takes back all but the first so many.
+    /// Adds whoever of these fits, in their order, until there is no more room. They are [taken back](Self::shrink) together, and so cost
+    /// much less than those who are [added](Self::push) one by one. Every rule [is judged here](Self::judges_all).
+    pub(super) fn push_fitting<'a>(&mut self, plan: &Plan, cards: impl Iterator<Item = &'a Card>) {
+        let (before, members) = (*self.frame(), self.members.len());
+        let mut frame = before;
+        for card in cards {
+            if frame.players == before.room {
+                break;
+            }
+            if self.members[..members].contains(&card.handle) {
+                continue;
+            }
+            if !frame.admits(plan, card) {
+                self.refuse(plan, frame.refusing(plan, card));
+                continue;
+            }
+            frame.take(plan, card);
+            self.members.push(card.handle);
+            self.judged.candidate_fits();
+        }
+        self.frames.push(frame);
+    }
+
+    /// Takes the last ticket back, that was added alone.
+    pub(super) fn pop(&mut self) {
+        self.members.pop();
+        self.frames.pop();
+    }
+
+    /// Takes back all but the first so many, each of whom was added alone.
     pub(super) fn shrink(&mut self, members: usize) {
         self.members.truncate(members);
-        self.frames.truncate(self.members.len() + 1);
+        self.frames.truncate(members + 1);
     }
 
     /// Seats who plays already in the game that was added last; says whether two teams have room for them.
@@ -240,8 +261,7 @@ impl Group {
         let left = frame.room - frame.players;
         let Some((first, second)) = plan.pair else { return left };
         let fits = |players: &u8| {
-            let with = frame.splits | frame.splits.checked_shl(u32::from(*players)).unwrap_or(0);
-            split_fits(plan, with, u64::from(frame.players) + u64::from(*players))
+            split_fits(plan, frame.splits_with(*players), u64::from(frame.players) + u64::from(*players))
         };
         // Nobody comes with more than a team holds.
         let most = u8::try_from(first.max(second)).map_or(left, |most| most.min(left));
@@ -259,7 +279,7 @@ impl Group {
     }
 
     fn frame(&self) -> &Frame {
-        &self.frames[self.members.len()]
+        &self.frames[self.frames.len() - 1]
     }
 
     /// The tickets, in the order they were added.

@@ -5,12 +5,18 @@ use alloc::vec::Vec;
 
 use mainstay_core::Table;
 
+use super::lanes::bits;
+
 /// Numbers for texts. Which number a text has is never seen in a result.
 #[derive(Debug, Clone)]
 pub(super) struct Interner {
     ids: Table<Arc<str>, u32>,
     held: Vec<Held>,
     free: Vec<u32>,
+    /// Sets of numbers that many hold alike, with how many do: each holds its numbers once.
+    sets: Vec<(u64, u32)>,
+    /// Which of them was asked for last.
+    last: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -22,35 +28,120 @@ struct Held {
     next: u32,
 }
 
+/// The most sets that are held as one.
+const SETS_MAX: usize = 16;
+/// How many of the first are asked whether they are a text before it is looked up: most lists have few values.
+const SCANNED: usize = 16;
+
+impl Held {
+    /// Whether it is this very text: the same bytes at the same place.
+    fn is(&self, text: &Arc<str>) -> bool {
+        self.text.as_ref().is_some_and(|held| Arc::ptr_eq(held, text))
+    }
+}
+
 impl Interner {
     pub(super) fn new(seed: u64) -> Self {
-        Self { ids: Table::seeded(seed), held: Vec::new(), free: Vec::new() }
+        Self { ids: Table::seeded(seed), held: Vec::new(), free: Vec::new(), sets: Vec::new(), last: 0 }
     }
 
-    /// The number of a text, held once more; `before` is the number that was asked for before it, of the same ticket.
+    /// The number of a text, held once more.
+    pub(super) fn hold(&mut self, text: &Arc<str>) -> u32 {
+        let mut number = 0;
+        self.hold_each(core::iter::once(text), |id| number = id);
+        number
+    }
+
+    /// The numbers of one ticket's texts, in their order, each held once more.
     #[inline]
-    pub(super) fn hold(&mut self, before: Option<u32>, text: &Arc<str>) -> u32 {
-        let guess = before.map_or(0, |before| self.held[before as usize].next);
-        if let Some(held) = self.held.get_mut(guess as usize)
-            && held.text.as_ref().is_some_and(|held| Arc::ptr_eq(held, text))
-        {
-            held.count += 1;
-            return guess;
+    pub(super) fn hold_each<'a>(
+        &mut self,
+        texts: impl Iterator<Item = &'a Arc<str>>,
+        mut tell: impl FnMut(u32),
+    ) {
+        self.number_each(texts.map(|text| (text, ())), 1, |id, ()| tell(id));
+    }
+
+    /// The same, held so many times more; of none they are to be [held](Self::hold_all) at once.
+    #[inline]
+    pub(super) fn number_each<'a, T>(
+        &mut self,
+        texts: impl Iterator<Item = (&'a Arc<str>, T)>,
+        times: u32,
+        mut tell: impl FnMut(u32, T),
+    ) {
+        let (mut before, mut guess) = (None, 0_u32);
+        for (text, with) in texts {
+            let id = match self.held.get(guess as usize) {
+                Some(held) if held.is(text) => guess,
+                Some(_) | None => self.look_up(before, guess, text),
+            };
+            let held = &mut self.held[id as usize];
+            held.count += times;
+            (before, guess) = (Some(id), held.next);
+            tell(id, with);
         }
-        self.look_up(before, guess, text)
+    }
+
+    /// Holds some numbers below 64 once more, one bit each. Most tickets name one of few sets, and then one count is all that changes.
+    #[inline]
+    pub(super) fn hold_all(&mut self, ids: u64) {
+        match self.set(ids) {
+            Some(count) => *count += 1,
+            None => self.hold_new(ids),
+        }
+    }
+
+    #[inline(never)]
+    fn hold_new(&mut self, ids: u64) {
+        bits(ids).for_each(|id| self.held[id as usize].count += 1);
+        let free = self.sets.iter().position(|(_, count)| *count == 0);
+        match free {
+            Some(free) => self.sets[free] = (ids, 1),
+            None if self.sets.len() < SETS_MAX => self.sets.push((ids, 1)),
+            // Each of those holds its numbers itself, and lets go of them itself: which of them does is all the same.
+            None => {}
+        }
+    }
+
+    /// Lets go of some numbers once.
+    #[inline]
+    pub(super) fn release_all(&mut self, ids: u64) {
+        match self.set(ids) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(count) => {
+                *count = 0;
+                bits(ids).for_each(|id| self.release(id));
+            }
+            None => bits(ids).for_each(|id| self.release(id)),
+        }
+    }
+
+    /// How many hold a set as one, where any do.
+    #[inline]
+    fn set(&mut self, ids: u64) -> Option<&mut u32> {
+        let is_it = |(set, count): &(u64, u32)| *set == ids && *count > 0;
+        if !self.sets.get(self.last).is_some_and(is_it) {
+            self.last = self.sets.iter().position(is_it)?;
+        }
+        self.sets.get_mut(self.last).map(|(_, count)| count)
     }
 
     /// The same for whoever did not come with the very text that was guessed.
     #[inline(never)]
     fn look_up(&mut self, before: Option<u32>, guess: u32, text: &Arc<str>) -> u32 {
-        if let Some(held) = self.held.get_mut(guess as usize)
-            && held.text.as_ref() == Some(text)
-        {
-            held.count += 1;
-            return guess;
+        let is_guess = self.held.get(guess as usize).is_some_and(|held| held.text.as_ref() == Some(text));
+        let id = if is_guess { guess } else { self.find(text) };
+        if let Some(before) = before {
+            self.held[before as usize].next = id;
         }
-        let id = self.ids.get(text).copied();
-        let id = id.unwrap_or_else(|| {
+        id
+    }
+
+    fn find(&mut self, text: &Arc<str>) -> u32 {
+        let first = self.held.iter().take(SCANNED).position(|held| held.is(text));
+        let known = first.and_then(|id| u32::try_from(id).ok()).or_else(|| self.ids.get(text).copied());
+        known.unwrap_or_else(|| {
             let id = self.free.pop().unwrap_or_else(|| {
                 self.held.push(Held::default());
                 u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
@@ -58,12 +149,7 @@ impl Interner {
             self.held[id as usize].text = Some(text.clone());
             self.ids.insert(text.clone(), id);
             id
-        });
-        self.held[id as usize].count += 1;
-        if let Some(before) = before {
-            self.held[before as usize].next = id;
-        }
-        id
+        })
     }
 
     /// Lets go of a number once.
@@ -112,13 +198,37 @@ mod tests {
     fn a_number_is_given_back_with_its_last_holder() {
         let mut interner = Interner::new(1);
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
-        let first = interner.hold(None, &a);
-        assert_eq!(interner.hold(None, &a), first);
-        assert_ne!(interner.hold(None, &b), first);
+        let first = interner.hold(&a);
+        assert_eq!(interner.hold(&a), first);
+        assert_ne!(interner.hold(&b), first);
         interner.release(first);
         assert_eq!(interner.text(first), Some(&a));
         interner.release(first);
         assert_eq!((interner.text(first), interner.len(), interner.span()), (None, 1, 2));
-        assert_eq!(interner.hold(None, &"c".into()), first);
+        assert_eq!(interner.hold(&"c".into()), first);
+    }
+
+    /// However many sets there are, and in whatever order they go: a number is held as long as any of its holders is there.
+    #[test]
+    fn sets_hold_their_numbers() {
+        let mut interner = Interner::new(1);
+        let texts: Vec<Arc<str>> = (0..8).map(|at| alloc::format!("{at}").into()).collect();
+        let mut held: Vec<u64> = Vec::new();
+        for round in 0..2_000_u64 {
+            let dice = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            if dice & 1 == 0 || held.is_empty() {
+                let named = (0..8).filter(|at| dice >> (at + 8) & 1 == 1);
+                let mut ids = 0_u64;
+                interner.number_each(named.map(|at: usize| (&texts[at], ())), 0, |id, ()| ids |= 1 << id);
+                interner.hold_all(ids);
+                held.push(ids);
+            } else {
+                interner.release_all(held.swap_remove((dice >> 40) as usize % held.len()));
+            }
+            let live = held.iter().fold(0, |all, ids| all | ids);
+            for id in 0..8 {
+                assert_eq!(interner.text(id).is_some(), live >> id & 1 == 1, "{id} in round {round}");
+            }
+        }
     }
 }

@@ -45,8 +45,9 @@ pub(super) struct Lanes {
     /// Where large parties have to meet others: each lane is there twice, first for those who are small.
     parties: Parties,
     players: [u16; LANES_MAX],
-    /// What the first so many of those who were met can add up to, ticket by ticket, one bit each.
-    sums: [(u128, u8); LANES_MAX],
+    /// What the first so many of those who were met can add up to, ticket by ticket, one bit each; of none nothing is written.
+    sums: [u128; LANES_MAX],
+    summed: [u8; LANES_MAX],
     /// The lanes and players of whoever was met.
     met: Vec<(u64, u8)>,
     /// At how many players a lane is tried.
@@ -65,7 +66,8 @@ impl Default for Lanes {
             in_one_word: true,
             parties: Parties::Any,
             players: none,
-            sums: [(1, 0); LANES_MAX],
+            sums: [1; LANES_MAX],
+            summed: [0; LANES_MAX],
             met: Vec::new(),
             due: none,
             wanted: 0,
@@ -117,9 +119,10 @@ impl Lanes {
     /// Nobody was met yet.
     pub(super) fn empty(&mut self) {
         let lanes = self.count_all();
+        let lanes = lanes.next_multiple_of(COUNTED);
         self.players[..lanes].fill(0);
         self.met.clear();
-        self.sums[..lanes].fill((1, 0));
+        self.summed[..lanes].fill(0);
         self.due[..lanes].fill(self.wanted);
     }
 
@@ -196,31 +199,41 @@ impl Lanes {
         self.values.iter().rev().fold(0, |all, value| all << 1 | has(*value))
     }
 
-    /// Counts the players of somebody who was met in the lanes of that ticket; says whether it is time to try any of those, and which.
+    /// Counts the players of somebody who was met in the lanes of that ticket; says in which of those there may be enough now.
     pub(super) fn count(&mut self, lanes: u64, players: u8) -> u64 {
         self.met.push((lanes, players));
+        let used = self.count_all().div_ceil(COUNTED);
+        let (counts, dues) = (self.players.as_chunks_mut().0, self.due.as_chunks().0);
         let mut enough = 0;
-        for lane in bits(lanes) {
-            let here = &mut self.players[lane as usize % LANES_MAX];
-            *here = here.saturating_add(players.into());
-            enough |= u64::from(*here >= self.due[lane as usize % LANES_MAX]) << lane;
+        for (at, (counts, due)) in counts.iter_mut().zip(dues).take(used).enumerate() {
+            let here = lanes >> (at * COUNTED) & ((1 << COUNTED) - 1);
+            if count_some(counts, due, here as u16, players.into()) {
+                let is_due = |lane: &u32| counts[*lane as usize % COUNTED] >= due[*lane as usize % COUNTED];
+                let some = bits(here).filter(is_due).fold(0, |some, lane| some | 1 << lane);
+                enough |= some << (at * COUNTED);
+            }
         }
-        if enough == 0 {
-            return 0;
-        }
-        let fills = |lane: u32| u64::from(self.sums(lane) >> self.wanted & 1 == 1) << lane;
-        bits(enough).map(fills).fold(0, |due, lane| due | lane)
+        enough
+    }
+
+    /// Whether some of the players met in a lane are just as many as are wanted.
+    pub(super) fn adds_up(&mut self, lane: u32) -> bool {
+        self.sums(lane) >> self.wanted & 1 == 1
     }
 
     /// What the players met in a lane can add up to; asked for only where they are enough.
     fn sums(&mut self, lane: u32) -> u128 {
-        let (sums, added) = &mut self.sums[lane as usize];
-        for (_, players) in self.met[usize::from(*added)..].iter().filter(|(lanes, _)| lanes >> lane & 1 == 1)
+        let (sums, summed) = (&mut self.sums[lane as usize], &mut self.summed[lane as usize]);
+        if *summed == 0 {
+            *sums = 1;
+        }
+        for (_, players) in
+            self.met[usize::from(*summed)..].iter().filter(|(lanes, _)| lanes >> lane & 1 == 1)
         {
             *sums |= *sums << players;
         }
         // No more are met than are kept.
-        *added = u8::try_from(self.met.len()).unwrap_or(u8::MAX);
+        *summed = u8::try_from(self.met.len()).unwrap_or(u8::MAX);
         *sums
     }
 
@@ -246,6 +259,21 @@ impl Lanes {
             Some(lane)
         })
     }
+}
+
+/// How many lanes are counted at a time.
+const COUNTED: usize = 16;
+
+/// Adds players to some lanes; says whether any of those has come to its number. Without a branch, for lanes are as they come, and so
+/// that the compiler counts eight at a time.
+fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u16, players: u16) -> bool {
+    let mut any = 0;
+    for lane in 0..COUNTED {
+        let inside = if lanes & 1 << lane != 0 { u16::MAX } else { 0 };
+        counts[lane] = counts[lane].saturating_add(players & inside);
+        any |= inside & if counts[lane] >= due[lane] { u16::MAX } else { 0 };
+    }
+    any != 0
 }
 
 /// The bits that are set, from the lowest on.

@@ -12,6 +12,7 @@ mod census;
 mod complete;
 mod fill;
 mod games;
+mod gather;
 mod group;
 mod index;
 mod interner;
@@ -204,24 +205,20 @@ impl Engine {
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
         let shape = Shape { players: facts.players, room, step: 0, kind, any_sets, company: Company::Alone };
-        let mut latencies = [UNMEASURED; REGIONS_MAX];
-        let mut before = None;
-        for (region, latency) in &facts.latencies {
-            let region = self.regions.hold(before, region);
-            before = Some(region);
+        let (mut latencies, mut measured) = ([UNMEASURED; REGIONS_MAX], 0);
+        let named = facts.latencies.iter().map(|(region, latency)| (region, *latency));
+        self.regions.number_each(named, 0, |region, latency| {
             // The front door lets no more regions in than there is room for.
             if let Some(at) = latencies.get_mut(region as usize) {
-                *at = u16::try_from(*latency).unwrap_or(UNMEASURED - 1).min(UNMEASURED - 1);
+                *at = u16::try_from(latency).unwrap_or(UNMEASURED).min(UNMEASURED - 1);
+                measured |= 1 << region;
             }
-        }
+        });
+        self.regions.hold_all(measured);
         let mut values = core::mem::take(&mut self.listed);
         values.clear();
         for (rule, (set, known)) in facts.sets.iter().zip(&mut self.values).enumerate() {
-            let mut before = None;
-            for value in set.iter().flatten() {
-                before = Some(known.hold(before, value));
-                values.push((rule, before.unwrap_or(0)));
-            }
+            known.hold_each(set.iter().flatten(), |value| values.push((rule, value)));
         }
         self.widen();
         let handle = self.slab.add(arrival, since.unix_ms(), shape);
@@ -230,7 +227,7 @@ impl Engine {
             row[layout.texts + rule] = match text {
                 Text::Any => ANY_TEXT,
                 Text::Mixed => MIXED_TEXT,
-                Text::Same(text) => known.hold(None, text).into(),
+                Text::Same(text) => known.hold(text).into(),
             };
         }
         for (rule, number) in facts.numbers.iter().enumerate() {
@@ -335,7 +332,7 @@ impl Engine {
                 bits(*word).for_each(|bit| known.release(at * 64 + bit));
             }
         }
-        bits(row.measured()).for_each(|region| self.regions.release(region));
+        self.regions.release_all(row.measured());
         self.games.remove(handle);
         self.apart.remove(handle);
         self.slab.remove(handle);

@@ -176,17 +176,20 @@ impl Pool {
             return;
         }
         let (mut divisions, mut coming) = (Vec::new(), core::mem::take(&mut self.coming));
-        for handle in &coming {
-            let row = slab.get(*handle);
-            let division = division(plan, row);
+        let own = |handle: &Handle| division(plan, slab.get(*handle));
+        for those in coming.chunk_by(|one, other| plan.texts.is_empty() || own(one) == own(other)) {
+            let division = own(&those[0]);
             let part = self.part_or_new(plan, division.clone());
             if part.expects_nobody() {
                 divisions.push(division);
             }
-            let stand = plan.stands(row, row.shape().step);
-            part.index(stand).expect(entry(plan, row, *handle));
-            if stand != Stand::Game {
-                part.count(plan, row, |count| *count += 1);
+            for handle in those {
+                let row = slab.get(*handle);
+                let stand = plan.stands(row, row.shape().step);
+                part.index(stand).expect(entry(plan, row, stand, *handle));
+                if stand != Stand::Game {
+                    part.count(plan, row, |count| *count += 1);
+                }
             }
         }
         let mut equals = Vec::new();
@@ -239,7 +242,8 @@ impl Pool {
         self.let_in(plan, slab);
         let row = slab.get(handle);
         let Some(part) = self.parts.get_mut(&division(plan, row)) else { return };
-        part.index(plan.stands(row, row.shape().step)).set_marks(key(plan, row), marks(plan, row));
+        let stand = plan.stands(row, row.shape().step);
+        part.index(stand).set_marks(key(plan, row), marks(plan, row, stand));
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -268,8 +272,8 @@ fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
 }
 
 /// What no rule asks for has no marks.
-fn marks(plan: &Plan, row: Ref<'_>) -> Marks {
-    let regions = match plan.stands(row, row.shape().step) {
+fn marks(plan: &Plan, row: Ref<'_>, stand: Stand) -> Marks {
+    let regions = match stand {
         _ if plan.region.is_none() => 0,
         // Theirs grow with their steps, and nobody would notice.
         Stand::Exact => u64::MAX,
@@ -283,8 +287,8 @@ fn marks(plan: &Plan, row: Ref<'_>) -> Marks {
     Marks::new(row.shape().players, regions, values)
 }
 
-fn entry(plan: &Plan, row: Ref<'_>, handle: Handle) -> Entry {
-    Entry { key: key(plan, row), handle, marks: marks(plan, row) }
+fn entry(plan: &Plan, row: Ref<'_>, stand: Stand, handle: Handle) -> Entry {
+    Entry { key: key(plan, row), handle, marks: marks(plan, row, stand) }
 }
 
 const _: () = assert!(WILD == i64::MIN, "tickets without a number come first in every index");

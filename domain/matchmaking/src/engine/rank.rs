@@ -1,5 +1,7 @@
 //! The summed distance of a candidate to the ticket a match is built around.
 
+use alloc::vec::Vec;
+
 use super::card::Card;
 use super::lanes::bits;
 use super::plan::{Plan, Row};
@@ -13,42 +15,93 @@ pub(super) struct Rank<'a> {
     limits: &'a Row,
     seed: Ref<'a>,
     own: Card,
-    /// Whether cards say all but latencies: one number and one short list at most, and no other rule that ranks.
-    by_cards: bool,
+    cards: Option<ByCards>,
+    /// Of each region that the seed can play in.
+    slacks: &'a [Slack],
+}
+
+/// How much nearer a region is to a seed than it has to be, and where in a row the latency to it stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slack {
+    region: u32,
+    word: usize,
+    slack: u32,
+}
+
+/// Cards say all but latencies: one number and one short list at most, and no other rule that ranks.
+#[derive(Debug, Clone, Copy)]
+struct ByCards {
+    /// Weight and limit.
+    number: Option<(f64, f64)>,
+    list: Option<f64>,
 }
 
 impl<'a> Rank<'a> {
     /// Around a seed, by its limits.
-    pub(super) fn new(plan: &'a Plan, own: Card, seed: Ref<'a>) -> Self {
+    pub(super) fn new(plan: &'a Plan, own: Card, seed: Ref<'a>, slacks: &'a mut Vec<Slack>) -> Self {
+        let limits = plan.row(seed.shape().step);
         let lists = plan.sets.len() == usize::from(seed.first_list().is_some());
         let others = plan.texts.len() + plan.totals.len();
-        let by_cards = lists && others == 0 && plan.numbers.len() <= 1;
-        Self { plan, limits: plan.row(seed.shape().step), seed, own, by_cards }
+        let number = plan.numbers.first().zip(limits.numbers.first());
+        let by_cards = ByCards {
+            number: number
+                .filter(|_| own.number != WILD)
+                .map(|(weight, limit)| (*weight, limit.scale as f64)),
+            list: plan.sets.first().filter(|_| !own.fits_any_list).copied(),
+        };
+        let cards = (lists && others == 0 && plan.numbers.len() <= 1).then_some(by_cards);
+        slacks.clear();
+        if plan.region.is_some() {
+            let measured = own.regions & seed.measured();
+            slacks.extend(bits(measured).map(|region| Slack {
+                region,
+                word: region as usize / 4,
+                slack: limits.latency_scale.saturating_sub(seed.latency(region as usize).into()),
+            }));
+        }
+        Self { plan, limits, seed, own, cards, slacks }
     }
 
     /// "`totalDistance = Σ (rule.Weight × rule.Distance)`".
+    #[inline]
     pub(super) fn distance(&self, card: &Card, candidate: Ref<'_>) -> f64 {
-        let sum = if self.by_cards { self.between_cards(card) } else { self.between_rows(candidate) };
+        let sum = match &self.cards {
+            Some(cards) => self.between_cards(cards, card),
+            None => self.between_rows(candidate),
+        };
         let Some(weight) = self.plan.region else { return sum };
-        let common = self.own.regions & card.regions;
-        sum + weight * distance::region(qualities(self.seed, candidate, common, self.limits.latency_scale))
+        sum + weight * distance::region(self.qualities(card, candidate))
     }
 
-    fn between_cards(&self, card: &Card) -> f64 {
+    fn between_cards(&self, cards: &ByCards, card: &Card) -> f64 {
         let mut sum = 0.0;
-        if let ([weight], [limit]) = (&self.plan.numbers[..], &self.limits.numbers[..])
-            && self.own.number != WILD
+        if let Some((weight, limit)) = cards.number
             && card.number != WILD
         {
-            let apart = (self.own.number - card.number).unsigned_abs() as f64;
-            sum += weight * distance::difference(apart, limit.scale as f64);
+            sum +=
+                weight * distance::difference((self.own.number - card.number).unsigned_abs() as f64, limit);
         }
-        if let [weight] = self.plan.sets[..]
-            && !(self.own.fits_any_list || card.fits_any_list)
+        if let Some(weight) = cards.list
+            && !card.fits_any_list
         {
             sum += weight * distance::set((self.own.values & card.values).count_ones());
         }
         sum
+    }
+
+    /// The sum of [`distance::quality`] over the common regions. Its terms are fractions of the same limit.
+    fn qualities(&self, card: &Card, candidate: Ref<'_>) -> f64 {
+        let allowed = self.limits.latency_scale;
+        if allowed == 0 {
+            return 0.0;
+        }
+        let latencies = candidate.latencies();
+        let within = |it: &Slack| {
+            let latency = latencies[it.word] >> (it.region % 4 * 16) & 0xffff;
+            let slack = allowed.saturating_sub(latency as u32).min(it.slack);
+            slack & ((card.regions >> (it.region % 64) & 1) as u32).wrapping_neg()
+        };
+        f64::from(self.slacks.iter().map(within).sum::<u32>()) / f64::from(allowed)
     }
 
     fn between_rows(&self, candidate: Ref<'_>) -> f64 {
@@ -77,21 +130,4 @@ impl<'a> Rank<'a> {
         }
         sum
     }
-}
-
-/// The sum of [`distance::quality`] over the common regions. Its terms are fractions of the same limit.
-fn qualities(seed: Ref<'_>, candidate: Ref<'_>, common: u64, allowed: u32) -> f64 {
-    if allowed == 0 {
-        return 0.0;
-    }
-    let (one, other) = (seed.latencies(), candidate.latencies());
-    let mut within = 0;
-    for region in bits(common) {
-        let (word, quarter) = (region as usize / 4, region % 4 * 16);
-        if let (Some(one), Some(other)) = (one.get(word), other.get(word)) {
-            let worst = ((one >> quarter) as u16).max((other >> quarter) as u16);
-            within += allowed.saturating_sub(worst.into());
-        }
-    }
-    f64::from(within) / f64::from(allowed)
 }

@@ -8,19 +8,23 @@ use alloc::vec::Vec;
 use super::apart::Apart;
 use super::block::Filter;
 use super::card::Card;
-use super::fill::{Near, TRIES_MAX};
+use super::fill::{Candidate, Near, TRIES_MAX};
 use super::games::Games;
+use super::gather::Stander;
 use super::group::Group;
 use super::judged::Judged;
 use super::lanes::{Lanes, Names};
 use super::plan::{Plan, Similarity};
 use super::pool::{Part, Pool, primary};
+use super::rank::Slack;
 use super::slab::{Handle, Kind, Slab, WILD};
 use super::teams::{Demand, Seats};
 use super::walk::Walk;
 
 /// The most backfill tickets an ordinary ticket is offered to in one search: the nearest, the eldest of them first.
 const BACKFILLS_MAX: usize = 64;
+/// For how many searches it is remembered that one found nobody: the next will not, either, as a rule, and ask before they go.
+const REMEMBERED: u8 = 2;
 /// The most tickets a number is borrowed from by a ticket without one.
 const PIVOTS_MAX: usize = 8;
 
@@ -54,19 +58,22 @@ pub(super) struct Searcher {
     pub(super) group: Group,
     pub(super) lanes: Lanes,
     pub(super) seats: Seats,
-    /// Who could join the group as it was begun, in the order in which they are tried.
-    pub(super) near: Vec<Near>,
+    /// Who could join the group as it was begun.
+    pub(super) near: Near,
     /// Whom the walk met last.
     pub(super) met: Vec<Handle>,
     /// The same before they are ranked.
-    pub(super) unranked: Vec<Near>,
-    /// Their distances and arrivals.
-    pub(super) order: Vec<u128>,
+    pub(super) unranked: Vec<Candidate>,
+    /// Their distances.
+    pub(super) order: Vec<f64>,
+    /// How much nearer the regions of a seed are than they have to be.
+    pub(super) slacks: Vec<Slack>,
     /// Those of one lane.
     pub(super) lane: Vec<Card>,
     /// What the players of its last so many can add up to.
     pub(super) sums: Vec<u128>,
-    pub(super) numbers: Vec<(i64, i64, u8)>,
+    /// Who may join, as far as numbers and sizes go.
+    pub(super) standers: Vec<Stander>,
     games: Vec<(u64, Handle)>,
     /// Those of a match, by arrival, with their teams.
     pub(super) seated: Vec<(u64, Handle, Option<u8>)>,
@@ -74,8 +81,8 @@ pub(super) struct Searcher {
     pub(super) common: Vec<(u16, u32, u32)>,
     units: Vec<u8>,
     unit_sums: Vec<i64>,
-    /// Whether the last search did.
-    pub(super) found_nobody: bool,
+    /// For how many searches it is remembered that one found nobody.
+    pub(super) nobody_lately: u8,
     /// How many candidates may still be tried in other groupings.
     pub(super) tries: u32,
     /// Searches that ended for want of tries.
@@ -115,7 +122,7 @@ impl Searcher {
                 }
             }),
         };
-        self.found_nobody = found.is_none();
+        self.nobody_lately = if found.is_none() { REMEMBERED } else { self.nobody_lately.saturating_sub(1) };
         if found.is_none() && self.tries == 0 {
             self.exhausted += 1;
         }

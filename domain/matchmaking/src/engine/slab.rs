@@ -342,12 +342,7 @@ impl<'a> Ref<'a> {
 
     /// The regions that all its players measured.
     pub(super) fn measured(&self) -> u64 {
-        let (at, len) = self.layout.latencies;
-        let measured = |(word, latencies): (u32, &u64)| {
-            let region = |quarter: u32| u64::from(latencies >> (quarter * 16) & 0xffff != 0xffff) << quarter;
-            (region(0) | region(1) | region(2) | region(3)) << (word * 4)
-        };
-        (0..).zip(&self.words[at..at + len]).map(measured).fold(0, |all, regions| all | regions)
+        self.no_more_than(UNMEASURED - 1)
     }
 
     /// The worst latencies of its players, by region.
@@ -368,12 +363,46 @@ impl<'a> Ref<'a> {
 
     fn regions_within(&self, limit: Option<u32>) -> u64 {
         let Some(limit) = limit else { return u64::MAX };
-        let (at, len) = self.layout.latencies;
-        let limit = u64::from(limit.min(u32::from(UNMEASURED) - 1));
-        let within = |(word, latencies): (u32, &u64)| {
-            let region = |quarter: u32| u64::from(latencies >> (quarter * 16) & 0xffff <= limit) << quarter;
-            (region(0) | region(1) | region(2) | region(3)) << (word * 4)
-        };
-        (0..).zip(&self.words[at..at + len]).map(within).fold(0, |all, regions| all | regions)
+        self.no_more_than(u16::try_from(limit).unwrap_or(u16::MAX).min(UNMEASURED - 1))
+    }
+
+    /// The regions to which the latency is no more than a limit.
+    fn no_more_than(&self, limit: u16) -> u64 {
+        let limits = u64::from(limit) * QUARTERS;
+        let four = |(at, word): (u32, &u64)| quarters_within(*word, limits) << (at * 4);
+        (0..).zip(self.latencies()).map(four).fold(0, |all, regions| all | regions)
+    }
+}
+
+/// A one in each quarter of a word.
+const QUARTERS: u64 = 0x0001_0001_0001_0001;
+const HIGHEST: u64 = QUARTERS << 15;
+
+/// Which quarters of a word are no more than those of another, one bit each: all four are compared at once.
+const fn quarters_within(word: u64, limits: u64) -> u64 {
+    // With the highest bit lent to each quarter none borrows from the next.
+    let lower = (limits | HIGHEST) - (word & !HIGHEST);
+    let within = (!word & limits) | (!(word ^ limits) & lower);
+    // The highest bits side by side: each is moved by a factor of its own, and no two meet.
+    ((within & HIGHEST) >> 15).wrapping_mul(0x0001_0002_0004_0008) >> 48 & 0b1111
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarters_are_compared_as_numbers() {
+        let edges = [0, 1, 2, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff];
+        let mut at = 0_usize;
+        for limit in edges {
+            for _ in 0..edges.len() {
+                at += 1;
+                let four = [at, at / 2, at * 5 + 3, at * 7 + 1].map(|it| edges[it % edges.len()]);
+                let word = four.iter().rev().fold(0, |word, it| word << 16 | it);
+                let expected = (0..).zip(four).map(|(bit, it)| u64::from(it <= limit) << bit).sum::<u64>();
+                assert_eq!(quarters_within(word, limit * QUARTERS), expected, "{four:x?} and {limit:x}");
+            }
+        }
     }
 }

@@ -13,6 +13,8 @@ use super::plan::{Row, Similarity, Team};
 const EXHAUSTIVE_UNITS_MAX: usize = 12;
 /// The most steps of a search for any seating that keeps the rules; some hundred microseconds.
 const SEATINGS_MAX: u32 = 8_192;
+/// Sets of tickets that a half of those has.
+const HALF_SETS: usize = 1 << (EXHAUSTIVE_UNITS_MAX / 2);
 /// The most rounds of exchanges; each exchange makes the teams more even, and few are ever needed.
 const EXCHANGES_MAX: usize = 64;
 
@@ -167,34 +169,39 @@ impl Seats {
     /// All seatings on two teams, each one exchange away from the one before.
     fn try_all(&mut self, demand: &Demand<'_>) -> bool {
         let count = demand.units.len();
-        (0..count).for_each(|unit| self.put(demand, unit, 0));
         let twins = demand.teams[0] == demand.teams[1] && demand.seated == [0, 0];
         // Of two mirrored seatings one is enough: then the first ticket stays where it is.
         let free = if twins { count.saturating_sub(1) } else { count };
         let first = count - free;
         // Most seatings have too many on one team: what else they are is not asked.
-        let all = self.players[0] + self.players[1];
+        let coming: u8 = demand.units.iter().sum();
+        let all = self.players[0] + self.players[1] + coming;
         let [one, other] = [demand.teams[0], demand.teams[1]];
         let sizes = one.min.max(all.saturating_sub(other.max))..=one.max.min(all.saturating_sub(other.min));
         let strength =
             |unit: usize| if demand.numbers > 0 { demand.unit_sums[unit * demand.numbers] } else { 0 };
         let sums = |team: usize| if demand.numbers > 0 { self.sums[team * demand.numbers] } else { 0 };
-        let (mut players, mut sum) = (self.players[0], sums(0));
+        let (mut players, mut sum) =
+            (self.players[0] + coming, sums(0) + (0..count).map(strength).sum::<i64>());
         let total = sum + sums(1);
-        let (mut seats, mut stand) = (0_u32, 0_u32);
-        let mut best = i64::MAX;
-        if *sizes.start() == *sizes.end() && *sizes.start() * 2 == all {
+        if *sizes.start() == *sizes.end()
+            && *sizes.start() * 2 == all
+            && let Some(to_move) = players.checked_sub(*sizes.start())
+        {
             // Teams of one size are as even as their sums are.
-            self.try_evenest(demand, first, (sum, total));
+            let evenest = Self::evenest(demand, first, (to_move, 2 * sum - total));
+            (0..count).for_each(|unit| self.put(demand, unit, (evenest >> unit & 1) as usize));
             if self.holds(demand) {
-                self.best.clone_from(&self.seats);
+                core::mem::swap(&mut self.best, &mut self.seats);
                 return true;
             }
-            (first..count).for_each(|unit| {
-                self.take(demand, unit);
-                self.put(demand, unit, 0);
-            });
+            let broken = self.broken;
+            self.begin(demand);
+            self.broken = broken;
         }
+        (0..count).for_each(|unit| self.put(demand, unit, 0));
+        let (mut seats, mut stand) = (0_u32, 0_u32);
+        let mut best = i64::MAX;
         for step in 0..1_u32 << free {
             if step > 0 {
                 // The bit in which a Gray code changes.
@@ -232,33 +239,44 @@ impl Seats {
         best < i64::MAX
     }
 
-    /// Seats units, all of them on the first team so far, as evenly as teams of one size can be, whatever else rules say.
-    fn try_evenest(&mut self, demand: &Demand<'_>, first: usize, (sum, total): (i64, i64)) {
-        // What the first team gains when a unit changes sides next.
-        let mut gains = [(0_i64, 0_i64); EXHAUSTIVE_UNITS_MAX];
-        for (gain, it) in gains.iter_mut().zip(first..demand.units.len()) {
-            let strength = if demand.numbers > 0 { demand.unit_sums[it * demand.numbers] } else { 0 };
-            *gain = (-i64::from(demand.units[it]), -strength);
-        }
+    /// Which units the second team has where teams of one size are as even as they can be, whatever else rules say; the first so many
+    /// stay on the first team. Of the units that move, those of either half are added up once, so that only pairs of halves that make
+    /// as many players as are to move are looked at.
+    fn evenest(demand: &Demand<'_>, first: usize, (to_move, apart): (u8, i64)) -> u32 {
         let free = demand.units.len() - first;
-        let mut too_many = i64::from(self.players[0]) - i64::from(self.players[1]);
-        let mut apart = 2 * sum - total;
-        let (mut seats, mut best, mut evenest) = (0_u32, i64::MAX, 0);
-        for step in 1..=1_u32 << free {
-            let apart_now = if too_many == 0 { apart.abs() } else { i64::MAX };
-            (best, evenest) = if apart_now < best { (apart_now, seats) } else { (best, evenest) };
-            // The bit in which a Gray code changes next.
-            let bit = step.trailing_zeros() as usize % EXHAUSTIVE_UNITS_MAX;
-            seats ^= 1 << bit;
-            let (players, strength) = &mut gains[bit];
-            too_many += 2 * *players;
-            apart += 2 * *strength;
-            (*players, *strength) = (-*players, -*strength);
+        let half = free / 2;
+        let strength =
+            |unit: usize| if demand.numbers > 0 { demand.unit_sums[unit * demand.numbers] } else { 0 };
+        let sets = |from: usize, until: usize| {
+            let mut sets = [(0_u8, 0_i64); HALF_SETS];
+            for unit in from..until {
+                let (players, sum) = (demand.units[unit], 2 * strength(unit));
+                let known = 1 << (unit - from);
+                for set in 0..known {
+                    let (before, with) = sets[set];
+                    sets[(set + known) % HALF_SETS] = (before + players, with + sum);
+                }
+            }
+            sets
+        };
+        let (lower, upper) = (sets(first, first + half), sets(first + half, demand.units.len()));
+        // Those of the lower half by their players, one bit each.
+        let mut by_players = [0_u64; 128];
+        for (set, (players, _)) in lower[..1 << half].iter().enumerate() {
+            by_players[usize::from(*players) % 128] |= 1 << set;
         }
-        for unit in super::lanes::bits(evenest.into()) {
-            self.take(demand, first + unit as usize);
-            self.put(demand, first + unit as usize, 1);
+        let (mut best, mut evenest) = (i64::MAX, 0);
+        for (set, (players, sum)) in upper[..1 << (free - half)].iter().enumerate() {
+            let Some(missing) = to_move.checked_sub(*players) else { continue };
+            for other in super::lanes::bits(by_players[usize::from(missing) % 128]) {
+                let apart_now = (apart - sum - lower[other as usize % HALF_SETS].1).abs();
+                let seats = (set as u32) << half | other;
+                if apart_now < best || (apart_now == best && gray(seats) < gray(evenest)) {
+                    (best, evenest) = (apart_now, seats);
+                }
+            }
         }
+        evenest << first
     }
 
     fn seat_many(&mut self, demand: &Demand<'_>) -> bool {
@@ -373,6 +391,14 @@ impl Seats {
         self.put(demand, one, into);
         self.put(demand, other, from);
     }
+}
+
+/// The turn of a seating where each is one exchange away from the one before: among equals the first wins.
+const fn gray(seats: u32) -> u32 {
+    let mut turn = seats ^ seats >> 1;
+    turn ^= turn >> 2;
+    turn ^= turn >> 4;
+    turn ^ turn >> 8
 }
 
 /// Teams without players have none.

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::block::{Block, Entry, Filter, Mark, Marks};
-use super::census;
+use super::census::Census;
 use super::index::Index;
 use super::key::Key;
 use super::plan::Plan;
@@ -159,9 +159,13 @@ proptest! {
                     for (region, value) in (0..4).flat_map(|region| (0..4).map(move |value| (region, value))) {
                         let here = |it: &&Listed| it.regions >> region & it.set >> value & 1 == 1;
                         let there: u32 = expected.iter().filter(|it| !it.is_exact()).filter(here).map(|it| u32::from(it.players)).sum();
-                        let lane = [(Some(Mark::of_region(region)), Some(Mark::of_value(value)))].into_iter();
-                        let could_be = census::could_be(&index, window, &asked.filter(), lane, there);
-                        prop_assert!(there == 0 || could_be);
+                        let lane = (Some(Mark::of_region(region)), Some(Mark::of_value(value)));
+                        if let Some(census) = Census::of(&index, window, &asked.filter(), &[lane], there) {
+                            prop_assert!(census.is_enough(0));
+                            let within = |it: &&Listed| (window.0..=window.1).contains(&it.number) && !it.is_exact();
+                            let lane_of = list.iter().filter(within).filter(|it| it.passes(asked)).filter(here);
+                            prop_assert_eq!(census.of_lane(lane).collect::<Vec<_>>(), lane_of.map(|it| it.handle).collect::<Vec<_>>());
+                        }
                     }
                     // A group always has something that all of it can play by.
                     let common = if regions & narrowed == 0 { regions } else { regions & narrowed };

@@ -156,6 +156,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Fetches who comes next on a way.
+    #[inline]
     fn advance(&mut self, way: usize) {
         let ground = &self.ground;
         let met = match way {
@@ -195,6 +196,18 @@ impl<'a> Ground<'a> {
     /// The next entry of an upward way; `None` at its end.
     #[inline]
     fn step_up(&self, up: &mut Up<'a>) -> Option<Met> {
+        if up.left == 0 {
+            self.go_up(up)?;
+        }
+        let slot = up.left.trailing_zeros() as usize;
+        up.left &= up.left - 1;
+        let key = up.block.key(slot);
+        (key.number() <= up.until).then(|| self.met(key, up.block.handle(slot)))
+    }
+
+    /// To the next block with a candidate; `None` at the end of the way.
+    #[inline(never)]
+    fn go_up(&self, up: &mut Up<'a>) -> Option<()> {
         while up.left == 0 {
             // What follows is beyond the end already.
             if up.block.number(up.block.len() - 1) > up.until {
@@ -204,10 +217,7 @@ impl<'a> Ground<'a> {
             up.block = self.block(up.run, up.at);
             up.left = self.mask(up.block);
         }
-        let slot = up.left.trailing_zeros() as usize;
-        up.left &= up.left - 1;
-        let key = up.block.key(slot);
-        (key.number() <= up.until).then(|| self.met(key, up.block.handle(slot)))
+        Some(())
     }
 
     /// The next block in which a candidate can be; whole runs are passed over.
@@ -241,7 +251,24 @@ impl<'a> Ground<'a> {
     }
 
     /// The next entry downwards; `None` at the end, where those without a number begin.
+    #[inline]
     fn step_down(&self, down: &mut Down<'a>) -> Option<Met> {
+        // Nearly everybody has a number of its own, and stands in a block with the one below.
+        if down.equals == 0 && down.left != 0 && down.spread.is_none() {
+            let slot = 63 - down.left.leading_zeros() as usize;
+            let key = down.block.key(slot);
+            let number = key.number();
+            if slot > 0 && number != WILD && number >= self.window.0 && down.block.number(slot - 1) != number
+            {
+                down.left ^= 1 << slot;
+                return Some(self.met(key, down.block.handle(slot)));
+            }
+        }
+        self.go_down(down)
+    }
+
+    #[inline(never)]
+    fn go_down(&self, down: &mut Down<'a>) -> Option<Met> {
         loop {
             if let Some(spread) = &mut down.spread {
                 if let Some(met) = self.step_up(spread) {
