@@ -15,7 +15,7 @@ use mainstay_core::Timestamp;
 use crate::view::Roster;
 use crate::{PeerId, Stamp};
 
-/// How many words of one member may be under way: two hundred a second for [`KEPT_FOR`].
+/// How many words of one member may be under way: two hundred a second for the five that they are kept.
 pub const WORDS_MAX: usize = 1_024;
 /// How many bytes a member keeps at most: two of the longest packets, as a link does.
 pub const WORDS_BYTES_MAX: usize = 2 * (1 << 20);
