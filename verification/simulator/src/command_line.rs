@@ -11,6 +11,9 @@ use mainstay_migration::Guarded;
 
 use crate::{Broken, Bug, Micros, Options, Text, Weather, lobby, matching, migration, run};
 
+/// One world of peers in how many is lived twice: that costs two of a hundred.
+const TWICE_IN: u64 = 50;
+
 /// Simulated worlds: control plane, agents, processes and callers under faults, from a seed.
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -194,13 +197,22 @@ impl OfWorld {
             return Lived { events: counts.events, migrations: 0, lived, broken };
         }
         if self.migration {
-            let migration::Report { counts, lived, broken, .. } = self.of_peers(seed, Text::None);
+            let migration::Report { counts, lived, broken, hash, .. } = self.of_peers(seed, Text::None);
+            let broken = broken.or_else(|| self.is_lived_otherwise(seed, hash));
             // The founder came after nobody.
             let migrations = (counts.certified + counts.forks).saturating_sub(1);
             return Lived { events: counts.events, migrations, lived, broken };
         }
         let report = run(seed, self.options(Text::None));
         Lived { events: report.counts.events, migrations: 0, lived: report.lived, broken: report.broken }
+    }
+
+    /// I17, in one world of many.
+    fn is_lived_otherwise(&self, seed: u64, hash: u64) -> Option<Broken> {
+        let again = seed.is_multiple_of(TWICE_IN).then(|| self.of_peers(seed, Text::None).hash);
+        let differs = again.filter(|again| *again != hash);
+        differs
+            .map(|again| Broken::new("I17: one seed is one world", format!("{hash:016x}, then {again:016x}")))
     }
 
     fn of_peers(&self, seed: u64, text: Text) -> migration::Report {

@@ -96,7 +96,8 @@ impl<G: Guards> World<G> {
         self.say(peer, |_| format!("finds that it is {span_ms} ms later"));
         self.peer(peer).clock.leaps(span_ms * 1_000);
         // What it took by its own clock is not its fault, as of one that froze.
-        self.peer(peer).froze = true;
+        self.peer(peer).froze = Some(self.now);
+        self.oracle.trouble_with(peer, self.now);
         self.wakes_anew(peer)
     }
 

@@ -126,10 +126,11 @@ impl<G: Guards> World<G> {
         }
     }
 
-    fn crashes(&mut self, peer: PeerId) -> Result<(), Broken> {
+    pub(super) fn crashes(&mut self, peer: PeerId) -> Result<(), Broken> {
         self.say(peer, |_| "crashes".to_owned());
         self.counts.crashes += 1;
         self.peer(peer).alive = Alive::Dead;
+        self.oracle.trouble_with(peer, self.now);
         if let Some(stamp) = self.peers[&peer].session().map(|session| session.stamp()) {
             self.oracle.crashed(self.now, stamp, self.running());
         }
@@ -159,12 +160,12 @@ impl<G: Guards> World<G> {
         }
     }
 
-    fn freezes(&mut self, peer: PeerId) {
+    pub(super) fn freezes(&mut self, peer: PeerId) {
         let span = self.freezes_for(20_000_000);
         self.say(peer, |_| format!("freezes for {span} µs"));
         self.counts.freezes += 1;
         self.peer(peer).alive = Alive::Frozen;
-        self.peer(peer).froze = true;
+        self.peer(peer).froze = Some(self.now + span);
         if self.has_clock_that_sleeps() {
             self.counts.slept += 1;
             self.peer(peer).asleep = Some(self.now);
@@ -172,7 +173,7 @@ impl<G: Guards> World<G> {
         self.after(span, Happening::Thaws { peer });
     }
 
-    fn cut(&mut self, links: BTreeSet<(PeerId, PeerId)>, span: u64) {
+    pub(super) fn cut(&mut self, links: BTreeSet<(PeerId, PeerId)>, span: u64) {
         self.say("network", |_| format!("cut for {span} µs: {links:?}"));
         self.counts.cuts += 1;
         let cut = self.next_cut;
@@ -333,12 +334,17 @@ impl<G: Guards> World<G> {
             CanBeHost::Yes | CanBeHost::NotYet => CanBeHost::Yes,
         };
         self.peer(peer).suitable = suitable;
+        self.peer(peer).suits_since = self.now;
         self.give(peer, Input::Suitable(suitable))
     }
 
     fn breaks_link(&mut self) -> Result<(), Broken> {
         let (Some(one), Some(other)) = (self.anybody(), self.anybody()) else { return Ok(()) };
-        if one == other { Ok(()) } else { self.give(one, Input::LinkLost(other)) }
+        if one == other {
+            return Ok(());
+        }
+        self.oracle.trouble_between(one, other, self.now);
+        self.give(one, Input::LinkLost(other))
     }
 
     /// A member lies: it says that it is host, with votes that it does not have, or of a view that nobody wrote.
@@ -398,6 +404,7 @@ impl<G: Guards> World<G> {
                 Happening::Arrives { from: liar, to, parcel: Parcel::Protocol(Box::new(message)) },
             );
         }
+        self.oracle.trouble_with(liar, self.now);
         self.say(liar, |_| format!("lies that it is host of {epoch}"));
         Ok(())
     }

@@ -1,16 +1,57 @@
 //! What must be true of every session at every moment, judged from outside: by what was sent, obeyed, called and held.
+//!
+//! The invariants of `reference/host-migration.md`, section 6.1, and where each is judged. All are in every world, whatever goes wrong in it;
+//! what a fault excuses is in [`troubles`].
+//!
+//! | law | where |
+//! |---|---|
+//! | I1 one certificate an epoch | [`after`], [`hosts`] |
+//! | I2 no older host is obeyed | [`after`], [`applied`] |
+//! | I3 one host an epoch | [`after`] |
+//! | I4 an old host acts no longer than its lease | [`acts_alone`] |
+//! | I5 a minority acknowledges nothing | [`acknowledges`] |
+//! | I6 one list, one order | [`lists`] |
+//! | I7 who may be host | [`hosts`] |
+//! | I8 everybody ends with one host, in time | [`migrated`], [`ended`], [`stands_firm`], [`at_rest`] |
+//! | I9 what was acknowledged outlives its host, inputs count once | [`states`], [`Oracle::applies`], [`at_rest`] |
+//! | I10 one actor a player, and it keeps it | [`actors`] |
+//! | I11, I12 callbacks come in their order | [`Grammar`] |
+//! | I13 sessions are apart | [`apart`] |
+//! | I14 nobody waits for ever | [`is_let_in`], [`at_rest`] |
+//! | I15 a planned leave loses nothing | [`states`], [`at_rest`] |
+//! | I16 no panic, and limits everywhere | [`limits`], `live` |
+//! | I17 one seed, one world | `command_line`, `tests/migration.rs` |
+
+mod actors;
+mod apart;
+mod hosts;
+mod limits;
+mod lists;
+mod states;
+mod troubles;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 
 use mainstay_migration::{
-    Acting, ActorId, Answer, Arbiter, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Outcome, PeerId,
-    Report, Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
+    Acting, Answer, Arbiter, Body, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Message, Outcome,
+    PeerId, Report, Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
 };
 
+use self::actors::Actors;
+pub(super) use self::actors::{is_new, plays_again};
+pub(super) use self::apart::is_not_its_own;
+use self::hosts::Elections;
+pub(super) use self::hosts::votes;
+pub(super) use self::limits::OUTPUTS_MAX;
+use self::lists::Lists;
+use self::states::States;
+pub(super) use self::states::leads;
+use self::troubles::Troubles;
 use super::World;
 use super::game::Game;
 use super::peer::{Alive, Handed, Life};
-use super::scenario::{Comers, Faults};
+use super::scenario::{Clocks, Comers, Faults};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
@@ -27,6 +68,8 @@ const GAP_OF_TWO_UNDER_LOBBY_MAX: Micros = 5_500_000;
 const LEASE: Micros = 2_200_000;
 /// And one that does not hear from its lobby.
 const LOBBY_LEASE: Micros = 6_000_000;
+/// What a clock that runs slow, and a beat, may add to it.
+const LEASE_SLACK: Micros = 200_000;
 /// `net_migrate_timeout`, what `OnTerminate` may take, and a beat.
 const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
 
@@ -36,25 +79,30 @@ const HANDING_MAX: Micros = 2_100_000;
 /// How long after a host has given its session away, or gone, the last member begins to live through that.
 const GIVING_MAX: Micros = 5_000_000;
 
+/// How long somebody asks to be let in at most, and a beat.
+const JOINING_MAX: Micros = 15_500_000;
+
 /// What was seen from outside.
 #[derive(Debug, Default)]
 pub(super) struct Oracle {
     founder: Option<PeerId>,
-    /// Who was host of each certified epoch: from its own mouth, or from the lobby's.
+    /// Who was host of each certified epoch: from its own mouth, or from the lobby's. And since when.
     crowned: BTreeMap<Epoch, PeerId>,
+    crowned_at: BTreeMap<Epoch, Micros>,
     stamps: BTreeMap<PeerId, Stamp>,
+    /// Since when each has its stamp.
+    obeyed: BTreeMap<PeerId, Micros>,
     /// Who was host under which stamps.
     led: BTreeSet<(PeerId, Stamp)>,
     applied: BTreeMap<PeerId, Stamp>,
     touched: BTreeSet<PeerId>,
-    /// The newest state that was acknowledged.
-    acknowledged: Option<(StateId, Game)>,
-    /// Every actor that a peer was ever given.
-    actors: BTreeMap<PeerId, BTreeSet<ActorId>>,
-    next_actor: u64,
+    states: States,
+    actors: Actors,
+    elections: Elections,
+    lists: Lists,
+    troubles: Troubles,
     /// Since when two confirmed hosts act, while they do.
     two_act: Option<Micros>,
-    handed_over: Option<Tick>,
     /// When a host last gave the session away, or went by its own word.
     given: Option<Micros>,
     crash: Option<Crash>,
@@ -85,10 +133,24 @@ impl Oracle {
     }
 
     /// Whether that host is the first that is told of this epoch.
-    pub(super) fn crown(&mut self, epoch: Epoch, host: PeerId) -> bool {
+    pub(super) fn crown(&mut self, epoch: Epoch, host: PeerId, now: Micros) -> bool {
         let is_new = !self.crowned.contains_key(&epoch);
-        self.crowned.entry(epoch).or_insert(host);
+        if is_new {
+            self.crowned.insert(epoch, host);
+            self.crowned_at.insert(epoch, now);
+        }
         is_new
+    }
+
+    pub(super) fn is_crowned(&self, epoch: Epoch) -> bool {
+        self.crowned.contains_key(&epoch)
+    }
+
+    /// The first epoch after that of which another was host, and since when.
+    fn followed(&self, epoch: Epoch, host: PeerId) -> Option<(Epoch, Micros)> {
+        let mut after = self.crowned.range((Excluded(epoch), Unbounded));
+        let (epoch, _) = after.find(|(_, other)| **other != host)?;
+        Some((*epoch, *self.crowned_at.get(epoch)?))
     }
 
     pub(super) fn has_led(&self, peer: PeerId, stamp: Stamp) -> bool {
@@ -104,8 +166,40 @@ impl Oracle {
     }
 
     pub(super) fn acknowledge(&mut self, name: StateId, game: Game) {
-        if self.acknowledged.as_ref().is_none_or(|(before, _)| *before < name) {
-            self.acknowledged = Some((name, game));
+        // What an old host acknowledges beside a new one is lost with its side: a lease's worth at most.
+        let is_present = self.crowned.last_key_value().is_none_or(|(newest, _)| *newest <= name.stamp.epoch);
+        if is_present {
+            self.states.acknowledge(name, game);
+        }
+    }
+
+    /// Something was lost or late between the two.
+    pub(super) fn trouble_between(&mut self, one: PeerId, other: PeerId, now: Micros) {
+        self.troubles.between(one, other, now);
+    }
+
+    /// It stood still until now, or died, or says what is not so.
+    pub(super) fn trouble_with(&mut self, peer: PeerId, now: Micros) {
+        self.troubles.with(peer, now);
+    }
+
+    /// Somebody says something: perhaps who votes, or that another shall be host.
+    pub(super) fn says(&mut self, host: PeerId, message: &Message, now: Micros) {
+        if let Body::View(view) = &message.body {
+            self.elections.writes(host, view);
+        }
+        self.states.hands(host, message, now);
+    }
+
+    /// A host's game steps on.
+    pub(super) fn keeps(&mut self, host: PeerId) {
+        self.states.keeps(host);
+    }
+
+    /// A host goes on from a state.
+    fn goes_on(&mut self, id: PeerId, now: Micros) {
+        if let Some(crash) = &mut self.crash {
+            crash.resumed.entry(id).or_insert(now);
         }
     }
 
@@ -124,11 +218,12 @@ impl Oracle {
         self.settled.entry(player).or_default().insert(number);
     }
 
-    pub(super) fn new_actor(&mut self, peer: PeerId) -> ActorId {
-        self.next_actor += 1;
-        let actor = ActorId(self.next_actor);
-        self.actors.entry(peer).or_default().insert(actor);
-        actor
+    pub(super) fn new_actor(&mut self, peer: PeerId) -> mainstay_migration::ActorId {
+        self.actors.make(peer)
+    }
+
+    pub(super) fn gone(&mut self, peer: PeerId) {
+        self.actors.gone(peer);
     }
 
     pub(super) fn let_in(&mut self, peer: PeerId) {
@@ -141,7 +236,7 @@ impl Oracle {
     }
 
     pub(super) const fn handed_over(&mut self, tick: Tick) {
-        self.handed_over = Some(tick);
+        self.states.handed_over(tick);
     }
 
     /// A host gives the session away, or goes by its own word.
@@ -151,7 +246,7 @@ impl Oracle {
 
     /// Nobody suits better than the host that asked for one: it goes on.
     pub(super) const fn stays(&mut self) {
-        self.handed_over = None;
+        self.states.stays();
     }
 
     pub(super) fn crashed(&mut self, at: Micros, stamp: Stamp, survivors: Vec<PeerId>) {
@@ -166,36 +261,32 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
         let Some(session) = world.peers[&id].session() else { continue };
         let (stamp, leader, epoch) = (session.stamp(), session.leader(), session.ballot().epoch());
         let host = session.ballot().host();
-        let let_in = &world.oracle.let_in;
-        let stranger = session.roster().members.keys().find(|peer| !let_in.contains(peer));
-        ensure(
-            world.scenario.arbiter == Arbiter::Majority || stranger.is_none(),
-            "nobody plays whom the lobby has not let in",
-            || format!("{id}: {stranger:?}"),
-        )?;
         if world.scenario.faults == Faults::HostUnheard {
             world.lease_stands(id)?;
-        }
-        if leader == id {
-            world.oracle.led.insert((id, stamp));
         }
         let before = world.oracle.stamps.insert(id, stamp);
         ensure(before.is_none_or(|before| before <= stamp), "I2: the stamp of a peer never falls", || {
             format!("{id}: {before:?}, then {stamp:?}")
         })?;
         if before != Some(stamp) {
+            world.oracle.obeyed.insert(id, world.now);
             world.trace.number(u64::from(stamp.epoch.0) << 32 | u64::from(stamp.fork));
             world.trace.number(world.now);
         }
-        if host == id && !world.oracle.crowned.contains_key(&epoch) {
-            world.oracle.crowned.insert(epoch, id);
+        if host == id && world.oracle.crown(epoch, id, world.now) {
             world.counts.certified += 1;
             world.say(id, |_| format!("is certified for {epoch}"));
             super::storms::is_crowned(world)?;
-            let suitable = epoch == Epoch::FIRST
-                || world.peers[&id].suitable == mainstay_migration::CanBeHost::Yes
-                || world.scenario.faults == Faults::Swarm;
-            ensure(suitable, "I7: nobody is host who cannot be", || id)?;
+            hosts::is_elected(world, id, epoch)?;
+        }
+        if leader == id {
+            let led = before.is_some_and(|before| world.oracle.led.contains(&(id, before)));
+            if world.oracle.led.insert((id, stamp)) && !led {
+                hosts::begins(world, id, stamp)?;
+            }
+            if let Some(session) = world.peers[&id].session() {
+                world.oracle.elections.writes(id, session.view());
+            }
         }
         let crowned = world.oracle.crowned.get(&epoch);
         ensure(
@@ -204,54 +295,40 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
             || format!("{id} obeys {host} in {epoch}, whose host is {crowned:?}"),
         )?;
         ensure(stamp.fork > 0 || leader == host, "a certified stamp is its host's", || id)?;
+        lists::has(world, id)?;
+        actors::has(world, id)?;
+        limits::keeps(world, id)?;
     }
     Ok(())
 }
 
-/// A host goes on from a state.
-pub(super) fn leads<G: Guards>(
-    world: &mut World<G>,
-    id: PeerId,
-    stamp: Stamp,
-    state: StateId,
-) -> Result<(), Broken> {
-    let now = world.now;
-    if let Some(crash) = &mut world.oracle.crash {
-        crash.resumed.entry(id).or_insert(now);
-    }
-    let told = world.running().into_iter().map(|id| world.peers[&id].game.tick).max();
-    if let (Some(last), Faults::Calm) = (world.oracle.handed_over.take().max(told), world.scenario.faults) {
-        ensure(
-            last == state.tick || stamp.epoch == Epoch::FIRST,
-            "I15: a planned leave loses nothing",
-            || format!("handed over at {last}, went on from {state:?}"),
-        )?;
-    }
-    let Some((acknowledged, game)) = world.oracle.acknowledged.clone() else { return Ok(()) };
-    if world.scenario.faults == Faults::Swarm {
-        return Ok(());
-    }
-    // Who lies about it is no holder.
-    let forger = world.forger.map(|forger| forger.peer);
-    let holders = world.running().into_iter().filter(|id| Some(*id) != forger);
-    let sessions = holders.filter_map(|id| world.peers[&id].session());
-    // A side without a majority has what its own members hold; and who came to it a moment ago does not know who wrote before.
-    let is_fork = world.peers[&id].session().is_some_and(|session| session.stamp().fork > 0);
-    let held = sessions.filter(|it| !is_fork || it.leader() == id).map(|session| session.held().id());
-    let is_new = is_fork && state == StateId::NONE;
-    let is_there = !is_new && held.max().is_some_and(|held| held >= acknowledged);
-    if !is_there {
-        // Nobody who held it lives, or is on this side: what comes after is a game of its own.
-        world.oracle.acknowledged = None;
-        return Ok(());
-    }
-    let resumed = &world.peers[&id].game;
-    let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
+/// A host says that a state is held.
+pub(super) fn acknowledges<G: Guards>(world: &World<G>, id: PeerId) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
     ensure(
-        state >= acknowledged && has_all,
-        "I9: what was acknowledged is there while one of its holders lives",
-        || format!("{id} goes on from {state:?}, acknowledged was {acknowledged:?}"),
+        session.standing() != Some(Standing::Unconfirmed),
+        "I5: a side without a majority acknowledges nothing",
+        || id,
+    )?;
+    let lease = if world.has_lobby() { LOBBY_LEASE + LEASE_SLACK } else { LEASE };
+    let epoch = session.stamp().epoch;
+    // One whose clock slept with it does not know how late it is.
+    let slept = world.scenario.clocks == Clocks::Bad && world.peers[&id].froze.is_some();
+    let is_followed = world.oracle.followed(epoch, id).is_some_and(|(_, since)| world.now > since + lease);
+    ensure(
+        slept || !is_followed,
+        "I5: a host that another follows acknowledges nothing after its lease",
+        || format!("{id} of {epoch}, followed since {:?}", world.oracle.followed(epoch, id)),
     )
+}
+
+/// Somebody still asks to be let in.
+pub(super) fn is_let_in<G: Guards>(world: &World<G>, id: PeerId) -> Result<(), Broken> {
+    let peer = &world.peers[&id];
+    let is_late = peer.came.is_some_and(|came| world.now > came + JOINING_MAX) && peer.froze.is_none();
+    ensure(!is_late, "I14: whoever wants in is in, or knows soon that it is not", || {
+        format!("{id} asks since {:?}", peer.came)
+    })
 }
 
 /// Two confirmed hosts act at once only as long as the older one's lease.
@@ -277,24 +354,6 @@ pub(super) fn acts_alone<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<
     ensure(now - since <= lease, "I4: an old host acts no longer than its lease beside a new one", || {
         format!("{id} and {others:?} since {since}")
     })
-}
-
-/// Somebody that a host's game knows connects.
-pub(super) fn plays_again<G: Guards>(
-    world: &World<G>,
-    peer: PeerId,
-    actor: Option<ActorId>,
-) -> Result<(), Broken> {
-    let own = world.oracle.actors.get(&peer);
-    let is_own = actor.is_some_and(|actor| own.is_some_and(|own| own.contains(&actor)));
-    ensure(is_own, "I10: nobody gets another's actor", || format!("{peer}: {actor:?} of {own:?}"))
-}
-
-/// Somebody without an actor connects: one that had one has lost it only with a side, or by being away.
-pub(super) fn is_new<G: Guards>(world: &World<G>, peer: PeerId) -> Result<(), Broken> {
-    let had = world.oracle.actors.contains_key(&peer);
-    let lost = had && world.scenario.faults == Faults::Calm;
-    ensure(!lost, "I10: whoever has an actor keeps it", || peer)
 }
 
 /// A message of a host was applied.
@@ -329,14 +388,15 @@ pub(super) fn gives_away<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<
 /// A migration ended on one peer.
 pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Report) -> Result<(), Broken> {
     world.peers.get_mut(&id).map_or(Ok(()), |peer| peer.grammar.completed(report))?;
-    let froze = world.peers[&id].froze;
+    let took = Micros::from(report.took_ms) * 1_000 + GIVING_MAX;
+    // It stood still meanwhile, or its clock leapt.
+    let froze = world.peers[&id].froze.is_some_and(|until| until + took >= world.now);
     ensure(
         froze || report.took_ms <= BUDGET_MS,
         "I8: a migration ends within its budget and its grace",
         || format!("{id}: {report:?}"),
     )?;
     // What a host gives away is judged where it does. Some clocks run slower than the world's.
-    let took = Micros::from(report.took_ms) * 1_000 + GIVING_MAX;
     let was_given = world.oracle.given.is_some_and(|given| given + took >= world.now);
     let is_given = was_given && matches!(report.cause, Cause::Lobby | Cause::Controlled);
     let unprovoked = !is_given
@@ -424,6 +484,8 @@ pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         format!("{:?}", waiting.map(|(id, _)| id))
     })?;
     super::storms::at_rest(world)?;
+    limits::at_rest(world)?;
+    lists::at_rest(world)?;
     all_was_applied(world)
 }
 
@@ -526,6 +588,11 @@ impl Grammar {
 
     const fn is_running(&self) -> bool {
         self.stage.is_some()
+    }
+
+    /// Whether that stage has not begun.
+    pub(super) fn is_new(&self, stage: Stage) -> bool {
+        self.stage != Some(stage)
     }
 }
 

@@ -54,6 +54,7 @@ impl<G: Guards> World<G> {
             }
         };
         let message = Message { session: SessionId(7), stamp, body };
+        self.oracle.trouble_with(liar, self.now);
         self.say(liar, |_| format!("lies at {stamp:?}"));
         for to in running.into_iter().filter(|to| *to != liar) {
             let parcel = Parcel::Protocol(Box::new(message.clone()));

@@ -173,7 +173,7 @@ impl<G: Guards> World<G> {
     fn newest(&mut self, session: &Session) -> Option<Certificate> {
         let grant = session.grant?;
         let (epoch, host) = (Epoch(grant.epoch.0), peer_of(&grant.host));
-        if self.oracle.crown(epoch, host) {
+        if self.oracle.crown(epoch, host, self.now) {
             self.counts.certified += 1;
             self.say(host, |_| format!("is certified for {epoch} by the lobby"));
         }
@@ -194,16 +194,26 @@ impl<G: Guards> World<G> {
     }
 
     /// It gets there, and is answered, if the lobby is there.
-    pub(super) fn is_asked(&mut self, peer: PeerId, asked: Timestamp, question: &Question) {
+    pub(super) fn is_asked(
+        &mut self,
+        peer: PeerId,
+        asked: Timestamp,
+        question: &Question,
+    ) -> Result<(), Broken> {
         if !self.reaches_lobby(peer) {
-            return;
+            return Ok(());
         }
         self.counts.questions += 1;
-        let Some(ruling) = self.rules_on(peer, question) else { return };
+        let before = self.counts.certified;
+        let Some(ruling) = self.rules_on(peer, question) else { return Ok(()) };
+        if self.counts.certified > before && self.lobby_meets(peer)? {
+            return Ok(());
+        }
         if !self.random.chance(self.scenario.loss) {
             let way = self.way_to_lobby();
             self.after(way, Happening::Ruled { peer, asked, ruling });
         }
+        Ok(())
     }
 
     pub(super) fn is_ruled(&mut self, peer: PeerId, asked: Timestamp, ruling: Ruling) -> Result<(), Broken> {
@@ -330,6 +340,11 @@ impl<G: Guards> World<G> {
 
     pub(super) fn is_kicked_from_lobby(&mut self, host: PeerId, peer: PeerId) {
         self.lobby.kicked.push((host, peer));
+    }
+
+    /// Its process ends, and somebody starts it again.
+    pub(super) const fn lobby_stops(&mut self) {
+        self.lobby.down = true;
     }
 
     /// The lobby dies and comes back, or some do not reach it for a while.

@@ -8,19 +8,24 @@ mod faults;
 mod game;
 mod laws;
 mod lies;
+mod listeners;
 mod lobby;
+mod moments;
 mod peer;
 mod scenario;
 mod storms;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{Arbiter, Guards, Message, PeerId, Question, Ruling, Stamp, Tick};
 
 use self::laws::Oracle;
+use self::listeners::Reply;
 use self::lobby::Directory;
-use self::peer::{Alive, Peer, Reply};
+use self::peer::{Alive, Peer};
 use self::scenario::{Comers, Faults, Scenario};
 use crate::agenda::{Agenda, Micros};
 use crate::laws::Broken;
@@ -123,6 +128,12 @@ pub struct Counts {
     pub slept: u64,
     /// Listeners that panicked.
     pub panics: u64,
+    /// Peers and lobbies that were struck as a session took a step.
+    pub struck: u64,
+    /// New hosts that somebody could have told what was acknowledged.
+    pub kept: u64,
+    /// And that went on from what the host before stood still with.
+    pub handed_on: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -141,7 +152,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
-    let scenario = scenario.rough(mix(seed ^ scenario::ROUGH));
+    let scenario = scenario.rough(mix(seed ^ scenario::ROUGH)).fated(mix(seed ^ scenario::FATED));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -149,7 +160,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
 #[must_use]
 pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
-    let scenario = Scenario::succession(&mut random, arbiter_of(seed));
+    let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -164,7 +175,9 @@ pub fn wireless_hour<G: Guards>(seed: u64, text: Text) -> Report {
 
 fn live<G: Guards>(seed: u64, random: Random, scenario: Scenario, text: Text) -> Report {
     let mut world = World::<G>::new(random, scenario, text);
-    let broken = world.live().err();
+    // Else a panic would take the number with it that brings it back.
+    let lived = catch_unwind(AssertUnwindSafe(|| world.live()));
+    let broken = lived.unwrap_or_else(|panic| Err(panicked(&*panic))).err();
     let rest = world.random.next();
     world.trace.number(rest);
     Report {
@@ -175,6 +188,12 @@ fn live<G: Guards>(seed: u64, random: Random, scenario: Scenario, text: Text) ->
         broken,
         trace: world.trace.into_text(),
     }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Broken {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+    Broken::new("I16: nothing panics", words.unwrap_or("without a word"))
 }
 
 /// What goes over a link.
@@ -236,6 +255,8 @@ struct World<G: Guards> {
     /// The chance of storms and clocks.
     odds: Random,
     stormers: storms::Stormers,
+    /// The chance of whoever is struck as a session takes a step.
+    fates: Random,
     scenario: Scenario,
     now: Micros,
     agenda: Agenda<Happening>,
@@ -262,6 +283,7 @@ impl<G: Guards> World<G> {
             forger: None,
             odds: Random::seeded(mix(random.clone().next())),
             stormers: storms::Stormers::default(),
+            fates: Random::seeded(mix(!random.clone().next())),
             random,
             scenario,
             now: 0,
@@ -338,14 +360,11 @@ impl<G: Guards> World<G> {
             Happening::CrashesToo => self.crashes_too(),
             Happening::Thaws { peer } => self.thaws(peer),
             Happening::Heals { cut } => {
-                self.cuts.remove(&cut);
+                self.mends(cut);
                 Ok(())
             }
             Happening::Starts { peer } => self.starts(peer),
-            Happening::Asks { peer, asked, question } => {
-                self.is_asked(peer, asked, &question);
-                Ok(())
-            }
+            Happening::Asks { peer, asked, question } => self.is_asked(peer, asked, &question),
             Happening::Ruled { peer, asked, ruling } => self.is_ruled(peer, asked, ruling),
             Happening::Begins => self.begins(),
             Happening::LobbyStarts => self.lobby_starts(),
@@ -381,7 +400,7 @@ impl<G: Guards> World<G> {
     /// Faults stop, and everything that is wrong is made good.
     fn heal(&mut self) {
         self.busy = false;
-        self.cuts.clear();
+        self.cuts.keys().copied().collect::<Vec<_>>().into_iter().for_each(|cut| self.mends(cut));
         self.heal_lobby();
         self.scenario.loss = 0;
         self.scenario.doubled = 0;
@@ -392,6 +411,13 @@ impl<G: Guards> World<G> {
             self.after(1, Happening::Thaws { peer });
         }
         self.say("world", |_| "faults stop, and everything is healed".to_owned());
+    }
+
+    /// A cut is healed.
+    fn mends(&mut self, cut: u64) {
+        for (from, to) in self.cuts.remove(&cut).unwrap_or_default() {
+            self.oracle.trouble_between(from, to, self.now);
+        }
     }
 
     fn after(&mut self, delay: Micros, what: Happening) {

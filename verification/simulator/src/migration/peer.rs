@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, ActorId, Admission, Answer, Arbiter, Beat, Body, Call, CanBeHost, ChannelId, Config, Epoch,
-    GamePhase, Grant, Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, ListenerId, MEMBERS_MAX,
-    Migratable, NatType, Order, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId,
-    Signature, Stage, Stamp, Standing, StateError, StateId, Support, Tick, WithoutMajority,
+    Acting, ActorId, Admission, Arbiter, Beat, Body, CanBeHost, ChannelId, Config, Epoch, GamePhase, Grant,
+    Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, ListenerId, MEMBERS_MAX, Migratable,
+    NatType, Order, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId, Signature, Stamp,
+    StateError, StateId, Support, Tick, WithoutMajority,
 };
 
 use super::clock::Clock;
@@ -27,8 +27,6 @@ const ASKS_LOBBY_AGAIN: Micros = 1_000_000;
 const PLAYS: u32 = 200_000;
 /// And how much then, at most: so soon after each other that one overtakes another on its way.
 const PLAYS_AT_ONCE: u64 = 4;
-/// How many of a million calls panic, where listeners do.
-const PANICS: u32 = 10_000;
 /// How many states that are not acknowledged are remembered.
 const WRITTEN_MAX: usize = 512;
 /// How many parcels wait for a process that is frozen: what a socket's buffer takes.
@@ -42,8 +40,8 @@ pub(super) const SESSION: SessionId = SessionId(7);
 #[derive(Debug)]
 pub(super) struct Peer<G: Guards> {
     pub alive: Alive,
-    /// It was frozen once: what it took by its own clock is not its fault.
-    pub froze: bool,
+    /// Until when it was frozen, or when its clock leapt: what it took by its own clock meanwhile is not its fault.
+    pub froze: Option<Micros>,
     /// Since when its clock stands still with it.
     pub asleep: Option<Micros>,
     pub life: Life<G>,
@@ -62,6 +60,9 @@ pub(super) struct Peer<G: Guards> {
     /// How many inputs its player gave.
     pub played: u64,
     pub suitable: CanBeHost,
+    pub suits_since: Micros,
+    /// Since when it asks to be let in, while it does.
+    pub came: Option<Micros>,
     pub handed: Handed,
     pub grammar: super::laws::Grammar,
 }
@@ -123,15 +124,6 @@ impl Keys for NamedKeys {
     }
 }
 
-/// What a listener is about to answer.
-#[derive(Debug)]
-pub(super) struct Reply {
-    listener: ListenerId,
-    number: u32,
-    state: u32,
-    answer: Answer,
-}
-
 /// What the program of somebody who comes in says of the session; but what a lobby says of it, it was told before.
 fn disagrees(config: Config) -> Config {
     let order = match config.order {
@@ -175,7 +167,7 @@ impl<G: Guards> World<G> {
             id,
             Peer {
                 alive: Alive::Running,
-                froze: false,
+                froze: None,
                 asleep: None,
                 life: Life::NotYet,
                 clock,
@@ -188,6 +180,8 @@ impl<G: Guards> World<G> {
                 written: VecDeque::new(),
                 played: 0,
                 suitable,
+                suits_since: self.now,
+                came: None,
                 handed: Handed::Unasked,
                 grammar: super::laws::Grammar::default(),
             },
@@ -249,6 +243,7 @@ impl<G: Guards> World<G> {
             Life::In(Box::new(session))
         };
         self.say(id, |_| "starts".to_owned());
+        self.peer(id).came = matches!(life, Life::Joins(_)).then_some(self.now);
         self.peer(id).life = life;
         if self.peers[&id].session().is_some() {
             self.settle_in(id);
@@ -309,6 +304,7 @@ impl<G: Guards> World<G> {
         if let Some(joined) = joined {
             self.joined(id, joined)?;
         }
+        super::laws::is_let_in(self, id)?;
         self.drain(id)
     }
 
@@ -327,12 +323,14 @@ impl<G: Guards> World<G> {
             }
             Joined::In(session) => {
                 self.peer(id).life = Life::In(session);
+                self.peer(id).came = None;
                 self.counts.joined += 1;
                 self.say(id, |_| "is in".to_owned());
                 self.settle_in(id);
             }
             Joined::Refused(_) | Joined::NoAnswer => {
                 self.peer(id).life = Life::Over;
+                self.peer(id).came = None;
                 self.counts.kept_out += 1;
             }
             Joined::Forged(why) => return Err(Broken::new("whoever welcomes proves who is host", why)),
@@ -342,6 +340,7 @@ impl<G: Guards> World<G> {
 
     /// Does what the session asks for, and sleeps until its next deadline.
     fn drain(&mut self, id: PeerId) -> Result<(), Broken> {
+        let mut given = 0;
         loop {
             let outputs = match &mut self.peer(id).life {
                 Life::In(session) => session.take_outputs(),
@@ -349,6 +348,24 @@ impl<G: Guards> World<G> {
             };
             if outputs.is_empty() {
                 break;
+            }
+            given += outputs.len();
+            ensure(
+                given <= super::laws::OUTPUTS_MAX,
+                "I16: nobody says more than there is room for",
+                || format!("{id}: {given} at once"),
+            )?;
+            let struck = self.fate(id, &outputs);
+            let (said, fate) = struck.map_or((outputs.len(), None), |(said, fate)| (said, Some(fate)));
+            let mut outputs = outputs.into_iter();
+            for output in outputs.by_ref().take(said) {
+                self.does(id, output)?;
+            }
+            if let Some(fate) = fate {
+                self.meets(id, fate)?;
+            }
+            if self.peers[&id].alive == Alive::Dead {
+                return Ok(());
             }
             for output in outputs {
                 self.does(id, output)?;
@@ -377,6 +394,10 @@ impl<G: Guards> World<G> {
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
             Output::Send { to, message } => {
+                self.oracle.says(id, &message, self.now);
+                if let Body::Vote(vote) = &message.body {
+                    super::laws::votes(self, id, vote)?;
+                }
                 if let Body::Beat(Beat { leads: Leads::HandsOver { why, .. }, .. }) = &message.body {
                     self.oracle.gives(self.now);
                     if *why == Handover::Lobby {
@@ -435,16 +456,14 @@ impl<G: Guards> World<G> {
             }
             Output::Act(acting) => {
                 self.peer(id).acting = acting;
+                if acting == Acting::Yes {
+                    self.oracle.keeps(id);
+                }
                 self.say(id, |_| format!("acts: {acting:?}"));
             }
             Output::Durable(state) => {
                 self.counts.acknowledged += 1;
-                let standing = self.peers[&id].session().and_then(Session::standing);
-                ensure(
-                    standing != Some(Standing::Unconfirmed),
-                    "I5: a side without a majority acknowledges nothing",
-                    || id,
-                )?;
+                super::laws::acknowledges(self, id)?;
                 let written = &mut self.peer(id).written;
                 let mut safe = None;
                 while written.front().is_some_and(|(name, _)| *name <= state) {
@@ -458,7 +477,8 @@ impl<G: Guards> World<G> {
             Output::NobodyBetter => self.oracle.stays(),
             // A game that says nothing: what it gave last goes along.
             Output::SomebodyBetter(better) => self.say(id, |_| format!("has a better one in {better}")),
-            Output::Gone(_) | Output::Discard(_) | Output::Progress(_) => {}
+            Output::Gone(peer) => self.oracle.gone(peer),
+            Output::Discard(_) | Output::Progress(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
@@ -519,63 +539,13 @@ impl<G: Guards> World<G> {
             "I10: the actor of a channel is that of who connects on it",
             || format!("{host}: {peer} {channel:?} {known:?}, not {actor:?}"),
         )?;
-        if actor.is_some() {
-            return super::laws::plays_again(self, peer, actor);
+        if let Some(actor) = actor {
+            return super::laws::plays_again(self, host, peer, actor);
         }
-        super::laws::is_new(self, peer)?;
+        super::laws::is_new(self, host, peer)?;
         let actor = self.oracle.new_actor(peer);
+        super::laws::plays_again(self, host, peer, actor)?;
         self.give(host, Input::Plays { peer, actor })
-    }
-
-    fn call(&mut self, id: PeerId, call: Call) -> Result<(), Broken> {
-        self.counts.calls += 1;
-        self.peer(id).grammar.called(&call)?;
-        let kind = self.scenario.listeners;
-        if kind == Listeners::Panicking && self.busy && self.odds.chance(PANICS) {
-            return self.panics(id, &call);
-        }
-        let is_slow = matches!(kind, Listeners::Slow | Listeners::Vetoing | Listeners::Panicking);
-        let waits = is_slow && self.random.chance(300_000);
-        let may_veto = match kind {
-            Listeners::Vetoing => call.stage != Stage::Terminate,
-            Listeners::Panicking => true,
-            Listeners::None | Listeners::Quick | Listeners::Slow => false,
-        };
-        let vetoes = may_veto && self.random.chance(1_000);
-        let answer = if vetoes {
-            Answer::Veto
-        } else if waits {
-            Answer::Wait
-        } else {
-            Answer::Done
-        };
-        let reply = Reply { listener: call.listener, number: call.number, state: call.state + 1, answer };
-        let delay = match kind {
-            Listeners::None | Listeners::Quick => 1,
-            Listeners::Slow | Listeners::Vetoing | Listeners::Panicking => self.random.between(1, 100_000),
-        };
-        self.after(delay, Happening::Answers { peer: id, reply });
-        Ok(())
-    }
-
-    /// A listener panics: its game caught that and goes on, or went with it and dropped its seat. Either way nobody answers.
-    fn panics(&mut self, id: PeerId, call: &Call) -> Result<(), Broken> {
-        self.counts.panics += 1;
-        self.say(id, |_| format!("panics in {:?}", call.stage));
-        if self.odds.chance(500_000) {
-            self.after(1, Happening::Quits { peer: id });
-        }
-        Ok(())
-    }
-
-    pub(super) fn answers(&mut self, id: PeerId, reply: Reply) -> Result<(), Broken> {
-        if self.peers[&id].alive == Alive::Frozen {
-            self.after(50_000, Happening::Answers { peer: id, reply });
-            return Ok(());
-        }
-        let Reply { listener, number, state, answer } = reply;
-        self.peer(id).grammar.answered(listener, number, state, &answer);
-        self.give(id, Input::Answered { listener, number, state, answer })
     }
 
     /// Hands something to a running session.
@@ -672,8 +642,13 @@ impl<G: Guards> World<G> {
     }
 
     fn transmit(&mut self, from: PeerId, to: PeerId, parcel: Parcel) {
-        let is_cut = self.cuts.values().any(|cut| cut.contains(&(from, to)));
-        if is_cut || self.random.chance(self.scenario.loss) || !self.peers.contains_key(&to) {
+        if self.cuts.values().any(|cut| cut.contains(&(from, to))) {
+            return;
+        }
+        if self.random.chance(self.scenario.loss) {
+            return self.oracle.trouble_between(from, to, self.now);
+        }
+        if !self.peers.contains_key(&to) {
             return;
         }
         let copies = if self.random.chance(self.scenario.doubled) { 2 } else { 1 };
@@ -682,7 +657,9 @@ impl<G: Guards> World<G> {
             let pause = [from, to].iter().filter_map(|peer| self.radios.get(peer)).max();
             delay += pause.map_or(0, |until| until.saturating_sub(self.now));
             if self.random.chance(self.scenario.spikes) {
-                delay += self.random.below(2_000_000);
+                let late = self.random.below(2_000_000);
+                delay += late;
+                self.oracle.trouble_between(from, to, self.now + late);
             }
             self.after(delay, Happening::Arrives { from, to, parcel: parcel.clone() });
         }
@@ -704,6 +681,7 @@ impl<G: Guards> World<G> {
         match parcel {
             Parcel::Protocol(message) if self.forges_state(to, from, &message) => Ok(()),
             Parcel::Protocol(message) => {
+                super::laws::is_not_its_own(self, to, from, &message)?;
                 let joined = match &mut self.peer(to).life {
                     Life::In(session) => {
                         session.handle(now, Input::Message { from, message: *message });
@@ -741,16 +719,21 @@ impl<G: Guards> World<G> {
         let now = self.now;
         let thawed = self.peer(id);
         thawed.alive = Alive::Running;
+        thawed.froze = Some(now);
         thawed.wakes = None;
         if let Some(since) = thawed.asleep.take() {
             thawed.clock.stood_still(now - since);
         }
+        self.oracle.trouble_with(id, now);
         if self.now >= self.scenario.gathers {
             self.give(id, Input::Phase(GamePhase::Started))?;
         }
         // Its timers are as late as it is; what waited in its socket comes after.
         self.wakes(id)?;
-        while let Some((from, parcel)) = self.peer(id).inbox.pop_front() {
+        // It may be struck anew meanwhile, and stand still with the rest of it.
+        while self.peers[&id].alive == Alive::Running
+            && let Some((from, parcel)) = self.peer(id).inbox.pop_front()
+        {
             self.arrives(from, id, parcel)?;
         }
         Ok(())

@@ -27,6 +27,11 @@ const STORMER_IN: u64 = 3;
 /// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
 pub(super) const ROUGH: u64 = 810341 << 40;
 
+/// In one of how many worlds where everything goes wrong somebody is struck as its session takes a step.
+const FATED_IN: u64 = 3;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const FATED: u64 = 3_381 << 40;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -67,6 +72,16 @@ pub(super) struct Scenario {
     pub storms: Storms,
     /// Who comes after the beginning.
     pub comers: Comers,
+    /// Whether anybody is struck as the session takes a step.
+    pub fates: Fates,
+}
+
+/// Whether anybody is struck as a session takes a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fates {
+    Spared,
+    /// See [`super::moments`].
+    Struck,
 }
 
 /// Who comes after the beginning.
@@ -152,6 +167,7 @@ impl Scenario {
             clocks: Clocks::True,
             storms: Storms::None,
             comers: Comers::Few,
+            fates: Fates::Spared,
         }
     }
 
@@ -238,6 +254,13 @@ impl Scenario {
         world
     }
 
+    /// The same world, where everything goes wrong now and then with somebody struck as its session takes a step. The lot is none of those
+    /// that the world itself draws from.
+    pub(super) fn fated(self, lot: u64) -> Self {
+        let is_struck = self.faults == Faults::Swarm && lot.is_multiple_of(FATED_IN);
+        Self { fates: if is_struck { Fates::Struck } else { Fates::Spared }, ..self }
+    }
+
     pub(super) fn draw(random: &mut Random) -> Self {
         let faults = match random.below(4 * CRASHES_ONLY_IN) {
             0..=3 => Faults::HostCrashes,
@@ -282,6 +305,7 @@ impl Scenario {
             clocks: Clocks::True,
             storms: Storms::None,
             comers: Comers::Few,
+            fates: Fates::Spared,
         }
     }
 }

@@ -1,0 +1,117 @@
+//! I10: one actor for each player, and each keeps its own through every host.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included};
+
+use mainstay_migration::{ActorId, Epoch, Guards, PeerId, Roster, Stamp};
+
+use super::super::World;
+use super::super::scenario::Faults;
+use crate::agenda::Micros;
+use crate::laws::{Broken, ensure};
+
+/// Who was given which.
+#[derive(Debug, Default)]
+pub(super) struct Actors {
+    /// Every actor that a peer was ever given.
+    given: BTreeMap<PeerId, BTreeSet<ActorId>>,
+    next: u64,
+    /// The newest of each who was put out by nobody since.
+    bound: BTreeMap<PeerId, Bound>,
+    /// Which list of players each was seen with last.
+    seen: BTreeMap<PeerId, (Stamp, u32, usize)>,
+    /// When each was on a side without a majority last.
+    parted: BTreeMap<PeerId, Micros>,
+}
+
+/// A player that has its actor.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    by: PeerId,
+    stamp: Stamp,
+    at: Micros,
+}
+
+impl Actors {
+    /// A host's game makes one.
+    pub(super) fn make(&mut self, peer: PeerId) -> ActorId {
+        self.next += 1;
+        let actor = ActorId(self.next);
+        self.given.entry(peer).or_default().insert(actor);
+        actor
+    }
+
+    /// A host puts somebody out: who comes again is new.
+    pub(super) fn gone(&mut self, peer: PeerId) {
+        self.bound.remove(&peer);
+    }
+
+    fn is_own(&self, peer: PeerId, actor: ActorId) -> bool {
+        self.given.get(&peer).is_some_and(|own| own.contains(&actor))
+    }
+}
+
+/// Somebody has perhaps heard anew who plays, and what.
+pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
+    if session.stamp().fork > 0 {
+        world.oracle.actors.parted.insert(id, world.now);
+    }
+    let Roster { stamp, version, members, actors, .. } = session.roster();
+    let name = (*stamp, *version, members.len());
+    if world.oracle.actors.seen.insert(id, name) == Some(name) {
+        return Ok(());
+    }
+    let known = &world.oracle.actors;
+    let foreign = actors.iter().find(|(peer, actor)| !known.is_own(**peer, **actor));
+    ensure(foreign.is_none(), "I10: nobody gets another's actor", || format!("{id} has {foreign:?}"))?;
+    let let_in = &world.oracle.let_in;
+    let stranger = members.keys().find(|peer| !let_in.contains(peer));
+    ensure(!world.has_lobby() || stranger.is_none(), "nobody plays whom the lobby has not let in", || {
+        format!("{id}: {stranger:?}")
+    })
+}
+
+/// Somebody that a host's game knows connects, or was just given its actor.
+pub(in super::super) fn plays_again<G: Guards>(
+    world: &mut World<G>,
+    host: PeerId,
+    peer: PeerId,
+    actor: ActorId,
+) -> Result<(), Broken> {
+    if let Some(session) = world.peers[&host].session() {
+        let bound = Bound { by: host, stamp: session.stamp(), at: world.now };
+        world.oracle.actors.bound.insert(peer, bound);
+    }
+    let actors = &world.oracle.actors;
+    ensure(actors.is_own(peer, actor), "I10: nobody gets another's actor", || {
+        format!("{peer}: {actor:?} of {:?}", actors.given.get(&peer))
+    })
+}
+
+/// Somebody without an actor connects: one that had one has lost it only with a side, or by being away.
+pub(in super::super) fn is_new<G: Guards>(
+    world: &World<G>,
+    host: PeerId,
+    peer: PeerId,
+) -> Result<(), Broken> {
+    let actors = &world.oracle.actors;
+    let lost = actors.given.contains_key(&peer) && world.scenario.faults == Faults::Calm;
+    let is_known = actors.bound.get(&peer).is_some_and(|bound| knew(world, host, *bound));
+    ensure(!lost && !is_known, "I10: whoever has an actor keeps it", || {
+        format!("{peer} connects to {host} as if new: {:?}", actors.bound.get(&peer))
+    })
+}
+
+/// Whether the host must know of that one: it knew it as host, and nobody else was host since, neither certified nor of a side without a
+/// majority.
+fn knew<G: Guards>(world: &World<G>, host: PeerId, bound: Bound) -> bool {
+    let Bound { by, stamp, at } = bound;
+    let own = world.peers[&host].session().map_or(Stamp::NOBODY, mainstay_migration::Session::stamp);
+    let never_parted = own.fork == 0 && stamp.fork == 0 && world.oracle.actors.parted.get(&host) < Some(&at);
+    let is_its_own = |(_, crowned): (&Epoch, &PeerId)| *crowned == host;
+    by == host
+        && never_parted
+        && stamp <= own
+        && world.oracle.crowned.range((Excluded(stamp.epoch), Included(own.epoch))).all(is_its_own)
+}

@@ -1,0 +1,103 @@
+//! I1 and I7: who becomes host was elected by members who could, and is one who may be.
+//!
+//! Judged by what went over the links: who voted for whom in which epoch, and which views hosts have written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainstay_migration::{
+    Arbiter, CanBeHost, Certificate, Epoch, Guards, PeerId, Proof, Stamp, View, ViewId, Vote,
+};
+
+use super::super::World;
+use super::troubles::reach_each_other;
+use crate::agenda::Micros;
+use crate::laws::{Broken, ensure};
+
+/// How long it takes at most until everybody goes by what somebody says of itself: what it asked for before may be granted yet.
+const KNOWN_WITHIN: Micros = 3_000_000;
+
+/// What was seen of elections.
+#[derive(Debug, Default)]
+pub(super) struct Elections {
+    /// For whom each voted.
+    votes: BTreeMap<(PeerId, Epoch), PeerId>,
+    /// Who votes, by what hosts have written.
+    views: BTreeMap<(ViewId, PeerId), BTreeSet<PeerId>>,
+}
+
+/// A vote is given.
+pub(in super::super) fn votes<G: Guards>(
+    world: &mut World<G>,
+    voter: PeerId,
+    vote: &Vote,
+) -> Result<(), Broken> {
+    let candidate = vote.candidate;
+    let given = *world.oracle.elections.votes.entry((voter, vote.epoch)).or_insert(candidate);
+    ensure(given == candidate, "I1: nobody votes for two in one epoch", || {
+        format!("{voter} for {given} and {candidate} in {}", vote.epoch)
+    })?;
+    let is_kicked = world.peers[&voter].session().is_some_and(|it| it.roster().kicked.contains(&candidate));
+    ensure(!is_kicked, "I7: nobody votes for whom it knows to be thrown out", || {
+        format!("{voter} for {candidate} in {}", vote.epoch)
+    })
+}
+
+impl Elections {
+    /// A host has written a view: by that others are elected.
+    pub(super) fn writes(&mut self, host: PeerId, view: &View) {
+        if view.host == host {
+            let members = || view.members.keys().copied().collect();
+            self.views.entry((view.id, host)).or_insert_with(members);
+        }
+    }
+}
+
+/// A peer is certified for an epoch: by votes that were given, of members that its predecessor has written down.
+pub(super) fn is_elected<G: Guards>(world: &mut World<G>, id: PeerId, epoch: Epoch) -> Result<(), Broken> {
+    if world.scenario.arbiter == Arbiter::Lobby || epoch == Epoch::FIRST {
+        return Ok(());
+    }
+    let elections = &mut world.oracle.elections;
+    let own = *elections.votes.entry((id, epoch)).or_insert(id);
+    ensure(own == id, "I1: nobody votes for two in one epoch", || format!("{id} for itself and {own}"))?;
+    let certificate = world.peers[&id].session().and_then(|session| session.ballot().certificate_of(epoch));
+    let Some(Certificate { proof: Proof::Majority { electorate, votes }, .. }) = certificate else {
+        return Err(Broken::new("I1: whoever is certified has its certificate", format!("{id} for {epoch}")));
+    };
+    let members: BTreeSet<PeerId> = electorate.members.keys().copied().collect();
+    let written = elections.views.get(&(electorate.id, electorate.host));
+    // Alone it may have written one, and elected itself by it, in one go.
+    let is_written = written == Some(&members) || members.len() == 1 && electorate.host == id;
+    ensure(
+        is_written && members.contains(&id),
+        "I7: nobody is host who is outside the view that elects it",
+        || format!("{id} for {epoch} by {electorate:?}, written was {written:?}"),
+    )?;
+    let is_cast =
+        |voter: &&PeerId| members.contains(voter) && elections.votes.get(&(**voter, epoch)) == Some(&id);
+    let cast = votes.keys().filter(is_cast).count();
+    ensure(cast >= electorate.majority(), "I1: whoever is certified has the votes of a majority", || {
+        format!("{id} for {epoch}: {cast} of {members:?}")
+    })
+}
+
+/// A peer leads that did not just now: certified, or a side without a majority.
+pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> Result<(), Broken> {
+    let peer = &world.peers[&id];
+    if stamp == Stamp::certified(Epoch::FIRST) {
+        // Whoever makes a session is its host, suitable or not.
+        return Ok(());
+    }
+    let changed = peer.suits_since;
+    // A side without a majority comes after the host of its epoch.
+    let last = if stamp.fork > 0 { stamp.epoch.next() } else { stamp.epoch };
+    let before = world.oracle.crowned.range(..last).next_back().map(|(_, host)| *host);
+    // Whoever named it may not have heard yet.
+    let is_known = changed + KNOWN_WITHIN <= world.now
+        && before.is_none_or(|before| reach_each_other(world, id, before, changed));
+    ensure(peer.suitable == CanBeHost::Yes || !is_known, "I7: nobody is host who cannot be", || {
+        format!("{id} leads {stamp:?}, and cannot be host since {changed} µs")
+    })?;
+    let is_kicked = peer.session().is_some_and(|session| session.roster().kicked.contains(&id));
+    ensure(!is_kicked, "I7: nobody is host who knows that it was thrown out", || format!("{id} of {stamp:?}"))
+}

@@ -1,0 +1,111 @@
+//! I6: the same list gives the same order on every peer.
+//!
+//! Judged whenever a peer comes to have another list: one name is one list, and whom it names next is whom the words of the order name,
+//! reckoned here once more. When everything has come to rest, all have their host's list.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use mainstay_migration::{
+    Arbiter, CanBeHost, ChannelId, Entry, Guards, HintList, HintVersion, Order, PeerId, Session, Stamp,
+};
+
+use super::super::World;
+use super::super::scenario::Scenario;
+use crate::laws::{Broken, ensure};
+use crate::random::mix;
+
+/// What was seen of lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Of which list each peer was seen last.
+    seen: BTreeMap<PeerId, HintVersion>,
+    /// What they are, by name, by whoever keeps it, and by what that one was then.
+    known: BTreeMap<(HintVersion, PeerId, Stamp), u64>,
+}
+
+/// Somebody has perhaps another list than before.
+pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
+    let version = session.hints().version;
+    let is_known = world.oracle.lists.seen.insert(id, version) == Some(version);
+    // Whoever thaws is told, and misses its host, all in one moment: then it believes others beside its list.
+    let thaws = world.peers[&id].froze == Some(world.now);
+    if is_known || thaws || version.epoch != session.stamp().epoch {
+        return Ok(());
+    }
+    let (leader, told) = (session.leader(), digest(session.hints()));
+    let known = *world.oracle.lists.known.entry((version, leader, session.stamp())).or_insert(told);
+    ensure(known == told, "I6: lists of one name are one list", || {
+        format!("{id} has {:?} of {leader}", session.hints())
+    })?;
+    let next = first(session, &world.scenario);
+    // What this peer knows beside its list: who is out of its reach, and which hosts it has given up.
+    let was_host = |peer: PeerId| {
+        // Also one that was certified, and gone before it led.
+        world.oracle.has_ever_led(peer) || world.oracle.crowned.values().any(|host| *host == peer)
+    };
+    let is_out = |peer: PeerId| !session.is_reached(world.clock(id), peer) && peer != id || was_host(peer);
+    let anticipated = session.anticipated();
+    ensure(
+        anticipated == next || next.is_some_and(is_out),
+        "I6: the first of a list is who comes first by the words of its order",
+        || format!("{id} thinks of {anticipated:?}, not {next:?}: {:?}", session.hints()),
+    )
+}
+
+/// When a session has come to rest: all have one list.
+pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
+    let Some(host) = world.host() else { return Ok(()) };
+    let Some(of_host) = world.peers[&host].session() else { return Ok(()) };
+    for id in world.running() {
+        let Some(session) = world.peers[&id].session() else { continue };
+        let (own, others) = (session.hints(), of_host.hints());
+        ensure(own == others, "I6: at rest all have one list", || {
+            format!("{id} has {own:?}, its host {others:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Who comes first by seed 000, and by what CRYENGINE 5.1 does; whoever votes before whoever only plays.
+fn first<G: Guards>(session: &Session<G>, scenario: &Scenario) -> Option<PeerId> {
+    let (roster, view, leader) = (&session.roster().members, &session.view().members, session.leader());
+    let kicked = &session.roster().kicked;
+    let may = |(peer, entry): &(&PeerId, &Entry)| {
+        let plays = roster.contains_key(peer) && !kicked.contains(peer);
+        entry.hint.can_be_host == CanBeHost::Yes && **peer != leader && plays
+    };
+    let votes = |peer: PeerId| match scenario.arbiter {
+        Arbiter::Lobby => true,
+        Arbiter::Majority => view.contains_key(&peer),
+    };
+    let candidates = session.hints().entries.iter().filter(may);
+    let best = candidates.min_by_key(|(peer, entry)| {
+        let hint = entry.hint;
+        let connections = Reverse(hint.connections);
+        let by_order = match scenario.order {
+            Order::Documented => (u64::from(hint.nat as u8), connections, 0, Reverse(0), 0),
+            Order::CryEngine51 | Order::Game { .. } => {
+                let upstream = Reverse(hint.upstream_bps);
+                (0, connections, hint.ping_ms, upstream, hint.nat as u8)
+            }
+        };
+        (Reverse(votes(**peer)), by_order, entry.channel)
+    });
+    best.map(|(peer, _)| *peer)
+}
+
+fn digest(list: &HintList) -> u64 {
+    list.entries.iter().fold(0, |sum, (peer, Entry { channel, hint })| {
+        let ChannelId { stamp: Stamp { epoch, fork }, number } = channel;
+        let words = [
+            peer.0 as u64,
+            u64::from(epoch.0) << 32 | u64::from(*fork),
+            u64::from(*number) << 32 | u64::from(hint.upstream_bps),
+            u64::from(hint.connections) << 32 | u64::from(hint.ping_ms),
+            u64::from(hint.nat as u8) << 1 | u64::from(hint.can_be_host == CanBeHost::Yes),
+        ];
+        words.into_iter().fold(sum, |sum, word| mix(sum ^ word).wrapping_add(word))
+    })
+}

@@ -1,0 +1,187 @@
+//! I9 and I15: what was acknowledged outlives its host while anybody lives who holds it, and a planned leave loses nothing.
+//!
+//! Where everything goes wrong a new host can go on from what it is told alone. A holder counts there that obeys it, with whom nothing
+//! was wrong for a while, neither with its process nor with the link between the two.
+
+use std::collections::BTreeMap;
+
+use mainstay_migration::{Beat, Body, Epoch, Guards, Handover, Leads, Message, PeerId, Stamp, StateId, Tick};
+
+use super::super::World;
+use super::super::game::Game;
+use super::super::scenario::Faults;
+use super::troubles::reach_each_other;
+use crate::agenda::Micros;
+use crate::laws::{Broken, ensure};
+
+/// For how long nothing was wrong with a holder that counts: as long as a new host takes at most from missing the old one on, and gathering.
+const REACH: Micros = 3_000_000;
+
+/// How long a new host waits for members and states. Its clock may run quicker than the world's.
+const ACCESSION_MAX: Micros = 950_000;
+/// How long it takes at most from a holder's first word to its host until that has its state: asked twice, over the slowest link.
+const GIVEN_WITHIN: Micros = 500_000;
+
+/// What was acknowledged and handed on.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    /// The newest state that was acknowledged.
+    acknowledged: Option<(StateId, Game)>,
+    handed_over: Option<Tick>,
+    /// What a host stands still with, by that host.
+    handing: BTreeMap<PeerId, Handing>,
+}
+
+/// A host gives its session to another.
+#[derive(Debug, Clone, Copy)]
+struct Handing {
+    to: PeerId,
+    /// Of the host that does.
+    epoch: Epoch,
+    state: StateId,
+    since: Micros,
+}
+
+impl States {
+    pub(super) fn acknowledge(&mut self, name: StateId, game: Game) {
+        if self.acknowledged.as_ref().is_none_or(|(before, _)| *before < name) {
+            self.acknowledged = Some((name, game));
+        }
+    }
+
+    pub(super) const fn handed_over(&mut self, tick: Tick) {
+        self.handed_over = Some(tick);
+    }
+
+    /// Nobody suits better than the host that asked for one: it goes on.
+    pub(super) const fn stays(&mut self) {
+        self.handed_over = None;
+    }
+
+    /// A host says to whom it gives its session, and with which state.
+    pub(super) fn hands(&mut self, host: PeerId, message: &Message, now: Micros) {
+        let Body::Beat(Beat { leads: Leads::HandsOver { to, why, state, .. }, .. }) = &message.body else {
+            return;
+        };
+        match why {
+            Handover::Lobby | Handover::Leaves => {}
+            Handover::Merge => return,
+        }
+        let known = self.handing.get(&host).filter(|it| it.to == *to && it.state == *state);
+        if known.is_none() {
+            let (to, epoch, state) = (*to, message.stamp.epoch, *state);
+            self.handing.insert(host, Handing { to, epoch, state, since: now });
+        }
+    }
+
+    /// It goes on itself.
+    pub(super) fn keeps(&mut self, host: PeerId) {
+        self.handing.remove(&host);
+    }
+}
+
+/// A host goes on from a state.
+pub(in super::super) fn leads<G: Guards>(
+    world: &mut World<G>,
+    id: PeerId,
+    stamp: Stamp,
+    state: StateId,
+) -> Result<(), Broken> {
+    world.oracle.goes_on(id, world.now);
+    let told = world.running().into_iter().map(|id| world.peers[&id].game.tick).max();
+    let handed = world.oracle.states.handed_over.take();
+    if let (Some(last), Faults::Calm) = (handed.max(told), world.scenario.faults) {
+        ensure(
+            last == state.tick || stamp.epoch == Epoch::FIRST,
+            "I15: a planned leave loses nothing",
+            || format!("handed over at {last}, went on from {state:?}"),
+        )?;
+    }
+    is_handed_on(world, id, stamp, state)?;
+    let Some((acknowledged, game)) = world.oracle.states.acknowledged.clone() else { return Ok(()) };
+    let resumed = &world.peers[&id].game;
+    let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
+    // Who came to a side without a majority a moment ago does not know who wrote before.
+    let is_new = stamp.fork > 0 && state == StateId::NONE;
+    let holders = if is_new { Vec::new() } else { holders(world, id, stamp, acknowledged) };
+    let is_there = state >= acknowledged && has_all;
+    ensure(
+        is_there || holders.is_empty(),
+        "I9: what was acknowledged is there while one of its holders lives",
+        || {
+            format!(
+                "{id} goes on from {state:?}, acknowledged was {acknowledged:?}, of which {holders:?} hold it"
+            )
+        },
+    )?;
+    if !holders.is_empty() {
+        world.counts.kept += 1;
+    }
+    if !is_there {
+        // Whoever held it was lost, too, and nobody can say it any more.
+        world.oracle.states.acknowledged = None;
+    }
+    Ok(())
+}
+
+/// Who holds that state, and could have given it to the new host.
+fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: StateId) -> Vec<PeerId> {
+    // Who lies about it is no holder.
+    let forger = world.forger.map(|forger| forger.peer);
+    let Some(of_host) = world.peers[&host].session() else { return Vec::new() };
+    let since = world.now.saturating_sub(REACH);
+    let holds = |id: &PeerId| {
+        let Some(session) = world.peers[id].session() else { return false };
+        let held = session.held().id();
+        let is_judged = match world.scenario.faults {
+            Faults::Swarm => {
+                let obeys = session.stamp() == stamp && session.leader() == host;
+                // What another wrote later may be of a side that never had it.
+                held.stamp == state.stamp
+                    && obeys
+                    && !is_late(world, host, *id)
+                    && of_host.roster().members.contains_key(id)
+                    && !world.has_stormed(*id)
+                    && (*id == host || reach_each_other(world, host, *id, since))
+            }
+            Faults::Calm
+            | Faults::HostCrashes
+            | Faults::OneDeaf
+            | Faults::Wireless
+            | Faults::HostUnheard
+            | Faults::Stormer
+            // A side without a majority has what its own members hold.
+            | Faults::HostAfterHost => stamp.fork == 0 || session.leader() == host,
+        };
+        Some(*id) != forger && held >= state && is_judged
+    };
+    world.running().into_iter().filter(holds).collect()
+}
+
+/// Whether that one came to its host only as the time was over for which a new host waits.
+fn is_late<G: Guards>(world: &World<G>, host: PeerId, holder: PeerId) -> bool {
+    let since = |peer: PeerId| world.oracle.obeyed.get(&peer).map_or(0, |since| world.now - since);
+    since(host) >= ACCESSION_MAX && since(holder) < GIVEN_WITHIN && holder != host
+}
+
+/// Where the old host named this one and stood still, nothing is lost: neither a tick nor what anybody did.
+fn is_handed_on<G: Guards>(
+    world: &mut World<G>,
+    id: PeerId,
+    stamp: Stamp,
+    state: StateId,
+) -> Result<(), Broken> {
+    let before = world.oracle.crowned.range(..stamp.epoch).next_back();
+    let Some((epoch, host)) = before.map(|(epoch, host)| (*epoch, *host)) else { return Ok(()) };
+    let handing = world.oracle.states.handing.get(&host).copied();
+    let Some(handing) = handing.filter(|it| it.to == id && it.epoch == epoch && stamp.fork == 0) else {
+        return Ok(());
+    };
+    if !reach_each_other(world, id, host, handing.since.saturating_sub(REACH)) {
+        return Ok(());
+    }
+    world.counts.handed_on += 1;
+    ensure(state == handing.state, "I15: a planned leave loses zero ticks and zero messages", || {
+        format!("{host} stood still with {:?}, {id} goes on from {state:?}", handing.state)
+    })
+}
