@@ -430,11 +430,7 @@ impl Player {
                 let told = Told::encode(self.durable, &whole);
                 self.seat.hold(piece)?;
                 self.seat.say(To::Members, Way::Datagram, told)?;
-                let bell = self.harbour.tick();
-                if bell.0.is_multiple_of(u64::from(SOUNDS_EVERY)) {
-                    self.bells.hear(bell);
-                    self.seat.say(To::Members, Way::Stream, encode_bell(bell).to_vec())?;
-                }
+                self.ring()?;
                 let (tick, deeds) = (self.harbour.tick(), self.harbour.deeds_of(self.me));
                 let heard = self.account.hear(Instant::now(), stamp, tick, deeds, self.durable);
                 self.note(heard)
@@ -442,6 +438,16 @@ impl Player {
             Part::Member if self.bot && self.ticks.is_multiple_of(SOUNDS_EVERY) => self.sound(),
             Part::Outside | Part::Member | Part::Host(_) => Ok(()),
         }
+    }
+
+    /// As host: the harbour's bell, at the ticks that have one.
+    fn ring(&mut self) -> Result<(), ProcessError> {
+        let bell = self.harbour.tick();
+        if matches!(self.part, Part::Host(_)) && bell.0.is_multiple_of(u64::from(SOUNDS_EVERY)) {
+            self.bells.hear(bell);
+            self.seat.say(To::Members, Way::Stream, encode_bell(bell).to_vec())?;
+        }
+        Ok(())
     }
 
     /// Whoever has a boat sounds its horn: its host hears it once, whoever that is by then.
@@ -533,6 +539,7 @@ impl Player {
         self.handing = Some(why);
         // What has come since the last tick is in the last state too.
         let (_, last) = self.step();
+        self.ring()?;
         Ok(self.seat.hand_over(None, why, last)?)
     }
 
