@@ -1,12 +1,18 @@
-//! Whose words of the game count: the present host's. And what the same host said under an earlier stamp, or the one before, where that gave the session away by
-//! itself: it was said by whoever was the host, and was only longer under way than the word that somebody else is.
+//! Whose words of the game count: the present host's. And what the same host said under an earlier stamp, or those before, where each of them gave the session
+//! away by itself: it was said by whoever was the host, and was only longer under way than the word that somebody else is.
 //!
 //! Of a host that was replaced nothing counts, whatever it says and whenever it said it (I2).
+
+use alloc::collections::VecDeque;
 
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::Cause;
 use crate::session::{Leadership, Session};
 use crate::{Guards, PeerId, Stamp};
+
+/// Of how many hosts in a row that gave the session away what they said still counts. Giving it away takes a round trip; a message that is lost takes three more, and one
+/// that is lost again six.
+const GIVERS_MAX: usize = 8;
 
 /// A host, as long as its stamp stays the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,15 +21,16 @@ pub(super) struct Speaker {
     pub(super) stamp: Stamp,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Speakers {
     present: Speaker,
-    before: Option<Speaker>,
+    /// Each gave the session to the next, the last one to the present host.
+    givers: VecDeque<Speaker>,
 }
 
 impl Speakers {
     pub(super) const fn beginning(present: Speaker) -> Self {
-        Self { present, before: None }
+        Self { present, givers: VecDeque::new() }
     }
 
     fn pass_to(&mut self, next: Speaker, cause: Cause) {
@@ -34,7 +41,14 @@ impl Speakers {
             Cause::Lobby | Cause::Controlled => true,
             Cause::Catastrophic | Cause::Fenced | Cause::Merge => next.host == self.present.host,
         };
-        self.before = is_given.then_some(self.present);
+        if is_given {
+            self.givers.push_back(self.present);
+        } else {
+            self.givers.clear();
+        }
+        if self.givers.len() > GIVERS_MAX {
+            self.givers.pop_front();
+        }
         self.present = next;
     }
 }
@@ -63,12 +77,12 @@ impl<G: Guards> Session<G> {
         self.is_said_by(self.speakers.present, from, stamp)
     }
 
-    /// The same of what is to come through, such as an event: the one before may have said it, where that gave the session away. How things stand
+    /// The same of what is to come through, such as an event: those before may have said it, where they gave the session away. How things stand
     /// the present one alone says.
     #[must_use]
     pub fn is_word_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
-        let Speakers { present, before } = self.speakers;
-        [Some(present), before].into_iter().flatten().any(|speaker| self.is_said_by(speaker, from, stamp))
+        let Speakers { present, givers } = &self.speakers;
+        givers.iter().chain([present]).any(|speaker| self.is_said_by(*speaker, from, stamp))
     }
 
     fn is_said_by(&self, speaker: Speaker, from: PeerId, stamp: Stamp) -> bool {

@@ -2,7 +2,7 @@
 //! ([`mainstay_migration::Speech`], [`mainstay_migration::Audience`]).
 
 use bytes::Bytes;
-use mainstay_migration::{Cause, Ear, Given, Hearing, PeerId, Said, Session, SessionId, Stamp};
+use mainstay_migration::{Audience, Cause, Ear, Given, Hearing, PeerId, Said, Session, SessionId, Stamp};
 use mainstay_wire::peer::{Packet, Word};
 
 use super::Hands;
@@ -12,9 +12,9 @@ use crate::mailbox::Mail;
 use crate::seat::Event;
 
 /// How this peer hears what is said to it as the host of that stamp.
-fn ear(session: &Session, reigns: bool, stamp: Stamp) -> Ear {
+fn ear(session: &Session, audience: &Audience, stamp: Stamp) -> Ear {
     if session.is_host() {
-        if reigns && !session.hands_over() { Ear::Opens } else { Ear::Waits }
+        if audience.is_open() && !session.hands_over() { Ear::Opens } else { Ear::Waits }
     } else if stamp > session.stamp() {
         Ear::Waits
     } else {
@@ -72,7 +72,7 @@ impl Hands {
             return;
         }
         let (from, stamp) = (said.from, said.stamp);
-        match audience.hear(ear(session, audience.is_open(), stamp), said) {
+        match audience.hear(ear(session, audience, stamp), said) {
             Hearing::Give(said) => self.mail(id, Mail::Word(said)),
             Hearing::Known => {}
             Hearing::Tell => {
@@ -115,20 +115,19 @@ impl Hands {
     /// This peer is host no more. What its game said as long as it was, and what waited only for a state that the next host goes on from, counts.
     pub(super) fn end_audience(&mut self, id: SessionId, stamp: Stamp, cause: Cause) {
         self.hold_unread(id);
-        let Some(Place { life: Life::In(session), audience, unsaid, .. }) = self.places.get_mut(&id) else {
-            return;
-        };
+        let Some(Place { life: Life::In(session), audience, .. }) = self.places.get_mut(&id) else { return };
         audience.end();
         audience.keep(session.roster());
         let given: Vec<(PeerId, Given)> =
             session.roster().members.keys().map(|peer| (*peer, audience.given(*peer))).collect();
-        let mut unsaid = std::mem::take(unsaid);
         for (peer, given) in given.into_iter().filter(|(peer, _)| *peer != self.me) {
             self.tell_what_was_given(id, peer, stamp, given);
         }
         match cause {
             Cause::Lobby | Cause::Controlled => {
-                while let Some(saying) = unsaid.next(|_| true) {
+                while let Some(saying) =
+                    self.places.get_mut(&id).and_then(|place| place.unsaid.next(|_| true))
+                {
                     self.transmit_as_host(id, stamp, saying);
                 }
             }
