@@ -2,10 +2,12 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use mainstay_core::{SessionId, Timestamp};
 
 use crate::id::{Epoch, PeerKey, Player, Service};
+use crate::limits::{RENEW_EVERY, RENEW_QUICKLY_EVERY, RENEWALS_MISSED};
 use crate::session::{CanBeHost, Phase, Session};
 use crate::settings::{Joining, Searchable, Settings, Support};
 use crate::tally::Cause;
@@ -175,10 +177,37 @@ pub enum Answer {
 /// A renewal of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Renewal {
-    /// The host itself asks.
-    Now,
+    /// The host itself asks, and means to do so again.
+    Now(Pace),
     /// Another brings what the host signed when it knew of this moment of the lobby's clock: it counts from then.
     AsOf(Timestamp),
+}
+
+/// How soon a host renews its lease again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// After [`RENEW_EVERY`].
+    #[default]
+    Usual,
+    /// After [`RENEW_QUICKLY_EVERY`]: whoever waits for the lobby to miss it waits a second, not four.
+    Quick,
+}
+
+impl Pace {
+    /// After how long.
+    #[must_use]
+    pub const fn every(self) -> Duration {
+        match self {
+            Self::Usual => RENEW_EVERY,
+            Self::Quick => RENEW_QUICKLY_EVERY,
+        }
+    }
+
+    /// For how long it may be silent and is not missed.
+    #[must_use]
+    pub const fn patience(self) -> Duration {
+        self.every().saturating_mul(RENEWALS_MISSED)
+    }
 }
 
 /// What a lobby is told that nobody journals.

@@ -30,13 +30,15 @@ mod session;
 mod settings;
 mod tally;
 
-pub use command::{Answer, Authority, Command, Joiner, Misses, Observation, Renewal, Target, Update, Why};
+pub use command::{
+    Answer, Authority, Command, Joiner, Misses, Observation, Pace, Renewal, Target, Update, Why,
+};
 pub use event::Event;
 pub use id::{Epoch, PeerKey, Player, Service};
 pub use limits::{
     ADDRESS_BYTES_MAX, ADDRESSES_MAX, ATTRIBUTE_NAME_MAX, ATTRIBUTE_VALUE_MAX, ATTRIBUTES_MAX, ENDED_KEPT,
-    ENDED_MAX, KICKED_MAX, LEASE, MEMBERS_MAX, MISSED, NAME_CHARS_MAX, PLAYER_BYTES_MAX, RENEW_EVERY,
-    REPORT_LIFE, SEATS_KEPT, SESSIONS_MAX, SILENCE, STORED_BYTES_MAX,
+    ENDED_MAX, KICKED_MAX, LEASE, MEMBERS_MAX, NAME_CHARS_MAX, PLAYER_BYTES_MAX, RENEW_EVERY,
+    RENEW_QUICKLY_EVERY, REPORT_LIFE, SEATS_KEPT, SESSIONS_MAX, SILENCE, STORED_BYTES_MAX,
 };
 pub use lobby::{Ended, Lobby};
 pub use pulse::Lease;

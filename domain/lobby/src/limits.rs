@@ -4,10 +4,12 @@ use core::time::Duration;
 
 /// How often a host renews its lease (ARCHITECTURE.md section 6).
 pub const RENEW_EVERY: Duration = Duration::from_secs(2);
+/// How often one does that hears one member or none: nobody but the lobby could tell the other that it is gone.
+pub const RENEW_QUICKLY_EVERY: Duration = Duration::from_millis(500);
 /// How long a lease lasts from its last renewal: three renewals, so that two may be lost.
 pub const LEASE: Duration = Duration::from_secs(6);
-/// A host that was not heard for so long counts as one that misses itself: two renewals (reference, section 5.3 A).
-pub const MISSED: Duration = Duration::from_secs(4);
+/// A host that has left out so many renewals counts as one that misses itself (reference, section 5.3 A).
+pub(crate) const RENEWALS_MISSED: u32 = 2;
 /// How long a member's word counts that it misses the host: members that miss it say so with every beat.
 pub const REPORT_LIFE: Duration = Duration::from_secs(4);
 /// A member of whom nothing was heard for so long, neither by itself nor by its host, is lost. It may come again.

@@ -4,9 +4,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use mainstay_core::{SessionId, Timestamp};
 
-use crate::command::{Misses, Renewal};
+use crate::command::{Misses, Pace, Renewal};
 use crate::id::{Epoch, PeerKey};
-use crate::limits::{LEASE, MISSED, REPORT_LIFE, SILENCE};
+use crate::limits::{LEASE, REPORT_LIFE, SILENCE};
 use crate::session::Session;
 use crate::tally::{Cause, Tally};
 
@@ -64,9 +64,17 @@ pub(crate) struct Pulses {
     tally: Tally,
 }
 
+/// The last renewal.
+#[derive(Debug, Clone, Copy)]
+struct Renewed {
+    epoch: Epoch,
+    at: Timestamp,
+    pace: Pace,
+}
+
 #[derive(Debug, Clone, Default)]
 struct Pulse {
-    renewed: Option<(Epoch, Timestamp)>,
+    renewed: Option<Renewed>,
     misses: BTreeMap<PeerKey, (Epoch, Timestamp)>,
     heard: BTreeMap<PeerKey, Timestamp>,
     /// Why it moved, until its new host is heard.
@@ -101,18 +109,17 @@ impl Pulses {
     }
 
     pub(crate) fn renew(&mut self, session: SessionId, epoch: Epoch, now: Timestamp, renewal: Renewal) {
-        let at = match renewal {
-            Renewal::Now => now,
-            Renewal::AsOf(at) => at.min(now),
+        let (at, pace) = match renewal {
+            Renewal::Now(pace) => (now, pace),
+            Renewal::AsOf(at) => (at.min(now), Pace::Usual),
         };
         let Pulse { renewed, moved, .. } = self.sessions.entry(session).or_default();
-        if let (Some((former, before)), Some(cause)) = (renewed.filter(|(of, _)| *of != epoch), moved.take())
-        {
-            debug_assert!(former < epoch, "who is asked has made sure that it is the newest epoch");
-            self.tally.took(cause, at.since(before));
+        if let (Some(former), Some(cause)) = (renewed.filter(|before| before.epoch != epoch), moved.take()) {
+            debug_assert!(former.epoch < epoch, "who is asked has made sure that it is the newest epoch");
+            self.tally.took(cause, at.since(former.at));
         }
-        if renewed.is_none_or(|(known, before)| known != epoch || before < at) {
-            *renewed = Some((epoch, at));
+        if renewed.is_none_or(|before| before.epoch != epoch || before.at < at) {
+            *renewed = Some(Renewed { epoch, at, pace });
         }
     }
 
@@ -182,7 +189,8 @@ impl Pulses {
             let said = pulse.and_then(|pulse| pulse.misses.get(peer));
             said.is_some_and(|(of, at)| *of == epoch && now < *at + REPORT_LIFE)
         };
-        let is_silent = self.counts_from(session, now) + MISSED <= now;
+        let pace = self.renewed(session.id, epoch).map_or(Pace::Usual, |renewed| renewed.pace);
+        let is_silent = self.counts_from(session, now) + pace.patience() <= now;
         let misses =
             |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
         let is_here = |peer: &&PeerKey| {
@@ -199,13 +207,13 @@ impl Pulses {
     /// not listen yet knows nothing, and lets every lease count from now.
     fn counts_from(&self, session: &Session, now: Timestamp) -> Timestamp {
         let granted = session.grant.map_or(Timestamp::EPOCH, |grant| grant.at);
-        let renewed = self.renewed(session.id, session.epoch()).unwrap_or(Timestamp::EPOCH);
+        let renewed =
+            self.renewed(session.id, session.epoch()).map_or(Timestamp::EPOCH, |renewed| renewed.at);
         self.listening.unwrap_or(now).max(granted).max(renewed)
     }
 
-    fn renewed(&self, session: SessionId, epoch: Epoch) -> Option<Timestamp> {
-        let (of, at) = self.sessions.get(&session)?.renewed?;
-        (of == epoch).then_some(at)
+    fn renewed(&self, session: SessionId, epoch: Epoch) -> Option<Renewed> {
+        self.sessions.get(&session)?.renewed.filter(|renewed| renewed.epoch == epoch)
     }
 
     /// Everybody who is counted, in order of ids; for laws.

@@ -41,7 +41,8 @@ pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
 pub use id::{ActorId, ChannelId, EntityId, Epoch, PeerId, SessionId, Stamp, Tick};
 pub use join::{Joined, Joining};
 pub use lobby::{
-    Admission, Arbiter, Grant, LOBBY_LEASE, PASS_PLAYER_BYTES_MAX, Pass, Question, Receipt, Renewal, Ruling,
+    Admission, Arbiter, Grant, LOBBY_LEASE, PASS_PLAYER_BYTES_MAX, Pace, Pass, Question, Receipt, Renewal,
+    Ruling,
 };
 pub use message::{
     Announcement, Beat, Body, Closed, Handover, Hears, Leads, Message, Side, Standing, Welcome,

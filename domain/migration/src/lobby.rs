@@ -83,6 +83,15 @@ pub struct Receipt {
     pub signature: Signature,
 }
 
+/// How soon a host renews its lease again, if the lobby answers: it is missed there after two renewals that do not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// After 2 s: members that miss it tell the lobby so.
+    Usual,
+    /// After 0.5 s: it hears one member or none, who has nobody but the lobby to ask whether its host is gone.
+    Quick,
+}
+
 /// What is asked of the lobby. Each is asked again until it is answered, or of no use any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
@@ -90,6 +99,8 @@ pub enum Question {
     Renew {
         /// Its own.
         epoch: Epoch,
+        /// When it says so again.
+        pace: Pace,
         /// Members, itself not among them.
         hears: Vec<PeerId>,
     },

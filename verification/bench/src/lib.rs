@@ -46,7 +46,13 @@ const USAGE: &str =
 /// Runs the benchmark that the arguments name.
 #[must_use]
 pub fn main(arguments: &[String]) -> ExitCode {
-    let outcome = match arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
+    if arguments.iter().any(|it| matches!(it.as_str(), "help" | "--help" | "-h")) {
+        return ended(usage());
+    }
+    if let Some(unknown) = unknown(arguments) {
+        return ended(Err(format!("{unknown}: there is no such option\n{USAGE}").into()));
+    }
+    ended(match arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
         Some(("allocate", rest)) => {
             allocate::Settings::read(rest).and_then(|settings| allocate::run(&settings))
         }
@@ -60,7 +66,15 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Some(("relay", rest)) => relay::run(rest),
         Some(("scale", rest)) => scale::run(rest),
         Some(_) | None => Err(USAGE.into()),
-    };
+    })
+}
+
+fn usage() -> Result<(), Failure> {
+    say!("{USAGE}");
+    Ok(())
+}
+
+fn ended(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if is_unread(&failure) => ExitCode::SUCCESS,
@@ -69,6 +83,14 @@ pub fn main(arguments: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// An option that the usage of the benchmark does not name: what it was to change would be measured as it is.
+fn unknown(arguments: &[String]) -> Option<&String> {
+    let (name, options) = arguments.split_first()?;
+    let usage = USAGE.split("mainstay bench ").find(|usage| usage.split_whitespace().next() == Some(name))?;
+    let known: Vec<&str> = usage.split(|it: char| it.is_whitespace() || "[]()|".contains(it)).collect();
+    options.iter().find(|it| it.starts_with('-') && !known.contains(&it.as_str()))
 }
 
 /// Whether nobody reads the report any more.
@@ -88,4 +110,21 @@ fn option(arguments: &[String], name: &str) -> Result<Option<u64>, Failure> {
 fn word(arguments: &[String], name: &str) -> Result<Option<String>, Failure> {
     let Some(at) = arguments.iter().position(|argument| argument == name) else { return Ok(None) };
     Ok(Some(arguments.get(at + 1).ok_or_else(|| format!("{name} needs a value"))?.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_benchmark_does_not_know_is_refused() {
+        let unknown_of =
+            |line: &str| unknown(&line.split(' ').map(String::from).collect::<Vec<_>>()).cloned();
+        assert_eq!(unknown_of("migrate --players 8 --cause graceful --times 3 -o json"), None);
+        assert_eq!(unknown_of("match --service"), None);
+        assert_eq!(unknown_of("match --million"), None);
+        assert_eq!(unknown_of("crash --runs 2"), None);
+        assert_eq!(unknown_of("migrate --player 8").as_deref(), Some("--player"));
+        assert_eq!(unknown_of("crash --servers 2").as_deref(), Some("--servers"));
+    }
 }

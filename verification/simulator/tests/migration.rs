@@ -48,8 +48,9 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.struck += counts.struck;
         sum.kept += counts.kept;
         sum.handed_on += counts.handed_on;
+        sum.told += counts.told;
     }
-    let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions];
+    let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions, sum.told];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
     let struck = [
         sum.terminated,

@@ -63,6 +63,17 @@ pub enum PhaseView {
     Started,
 }
 
+/// How soon a host beats again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PaceView {
+    /// After 2 s: it counts against itself after 4 s of silence.
+    #[default]
+    Usual,
+    /// After 0.5 s: it counts against itself after one second.
+    Quick,
+}
+
 macro_rules! alike {
     ($($view:ident = $name:ident { $($case:ident),* };)*) => {$(
         impl From<$view> for domain::$name {
@@ -83,4 +94,5 @@ alike! {
     TakeoverView = Takeover { Fast, Strict };
     WithoutMajorityView = WithoutMajority { Fork, End, Hold };
     PhaseView = Phase { Gathering, Started };
+    PaceView = Pace { Usual, Quick };
 }

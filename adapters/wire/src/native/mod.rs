@@ -33,7 +33,7 @@ pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};
 pub use lobby::refused;
 pub use lobby::{
     Addresses, BeatAnswer, BeatRequest, CertificateView, ClaimRequest, JoinRequest, JoiningView,
-    LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PassView,
+    LobbyRequest, LobbyView, Look, MemberAnswer, MemberRequest, MemberUpdate, MemberView, PaceView, PassView,
     PhaseView, RelayView, RelayedRenewal, SeatView, SessionHostView, SessionRequest, SessionUpdate,
     SessionView, TakeoverView, Unfit, WithoutMajorityView, attribute_fits, attributes_fit, lease_word,
 };

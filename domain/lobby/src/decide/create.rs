@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use mainstay_core::{SessionId, Turn};
 
 use super::{MEMBER_BYTES_MAX, SESSION_BYTES, check_joiner, heard, room_for_session, told};
-use crate::command::{Answer, Joiner, Observation, Renewal};
+use crate::command::{Answer, Joiner, Observation, Pace, Renewal};
 use crate::event::Event;
 use crate::id::{Epoch, Service};
 use crate::lobby::Lobby;
@@ -50,6 +50,11 @@ pub(super) fn create(
     turn.emit(Event::Granted { session: id, epoch: first, host: by.peer });
     heard(turn, id, by.peer);
     // It is there: it asks.
-    turn.observe(Observation::Renewed { session: id, epoch: first, host: by.peer, renewal: Renewal::Now });
+    turn.observe(Observation::Renewed {
+        session: id,
+        epoch: first,
+        host: by.peer,
+        renewal: Renewal::Now(Pace::Usual),
+    });
     Ok(told(turn, id))
 }

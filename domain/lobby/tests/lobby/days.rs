@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mainstay_lobby::{
-    Authority, CanBeHost, Command, Epoch, Joining, Migratable, Misses, Observation, Renewal, Searchable,
-    Service, Settings, Support, Takeover, Update,
+    Authority, CanBeHost, Command, Epoch, Joining, Migratable, Misses, Observation, Pace, Renewal,
+    Searchable, Service, Settings, Support, Takeover, Update,
 };
 use proptest::prelude::*;
 
@@ -83,13 +83,17 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
+fn pace() -> impl Strategy<Value = Pace> {
+    prop_oneof![Just(Pace::Usual), Just(Pace::Quick)]
+}
+
 fn observation() -> impl Strategy<Value = Observation> {
     prop_oneof![
         3 => (session(), prop::collection::vec(peer(), 0..3)).prop_map(|(session, peers)| Observation::Heard {
             session: id(session), peers: peers.into_iter().map(key).collect(),
         }),
-        4 => (session(), 1..4_u32, peer()).prop_map(|(session, epoch, host)| Observation::Renewed {
-            session: id(session), epoch: Epoch(epoch), host: key(host), renewal: Renewal::Now,
+        4 => (session(), 1..4_u32, peer(), pace()).prop_map(|(session, epoch, host, pace)| Observation::Renewed {
+            session: id(session), epoch: Epoch(epoch), host: key(host), renewal: Renewal::Now(pace),
         }),
         3 => (session(), 1..4_u32, peer()).prop_map(|(session, epoch, peer)| Observation::Misses {
             session: id(session), epoch: Epoch(epoch), peer: key(peer), misses: Misses::Yes,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mainstay_core::StateMachine as _;
 use mainstay_lobby::{
-    Authority, CanBeHost, Command, Epoch, LEASE, Lease, MISSED, Migratable, Observation, Rejection, Renewal,
+    Authority, CanBeHost, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace, Rejection, Renewal,
     Service, Settings, Support, Takeover,
 };
 
@@ -54,10 +54,31 @@ fn of_two_the_survivor_and_the_silent_host_are_a_majority() {
     let mut world = World::new();
     world.create(id(1), 1, Settings::of_size(2));
     world.join(id(1), 2).unwrap();
-    world.pass(MISSED.saturating_sub(Duration::from_millis(1)));
+    world.pass(Pace::Usual.patience().saturating_sub(Duration::from_millis(1)));
     assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { reports: 1, needed: 2, .. })));
     world.pass(Duration::from_millis(1));
     world.claim(id(1), 1, 2).unwrap();
+}
+
+/// Of two players one alone can miss the host, so the lobby has to: it does so the sooner the oftener the host renews. What another brings promises nothing.
+#[test]
+fn a_host_that_renews_quickly_is_missed_quickly() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(2));
+    world.join(id(1), 2).unwrap();
+    let renewed = |renewal| Observation::Renewed { session: id(1), epoch: Epoch(1), host: key(1), renewal };
+    world.see(renewed(Renewal::Now(Pace::Quick)));
+    world.pass(Duration::from_millis(999));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { reports: 1, needed: 2, .. })));
+    world.see(renewed(Renewal::AsOf(world.now)));
+    world.pass(Duration::from_millis(3_999));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { reports: 1, needed: 2, .. })));
+    world.see(renewed(Renewal::Now(Pace::Quick)));
+    world.pass(Duration::from_secs(1));
+    world.claim(id(1), 1, 2).unwrap();
+    // The next one promises for itself.
+    world.pass(Duration::from_millis(3_999));
+    assert!(matches!(world.claim(id(1), 2, 1), Err(Rejection::LeaseStands { reports: 1, needed: 2, .. })));
 }
 
 /// Members that died with the host before are not waited for: half of those that are heard is enough.
@@ -80,7 +101,7 @@ fn the_dead_of_an_earlier_epoch_hold_nobody_up() {
         world.see(heard.clone());
     }
     // 1, 4 and 5 are members still; of 2 and 3 both miss the host.
-    world.pass(MISSED);
+    world.pass(Pace::Usual.patience());
     world.claim(id(1), 2, 3).unwrap();
 }
 

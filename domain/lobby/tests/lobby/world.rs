@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mainstay_core::{SessionId, StateMachine as _, Timestamp, Turn};
 use mainstay_lobby::{
-    Answer, CanBeHost, Command, ENDED_KEPT, Epoch, Event, Gone, Joiner, Lobby, Misses, Observation, PeerKey,
-    Player, Rejection, Renewal, Service, Session, Settings, laws,
+    Answer, CanBeHost, Command, ENDED_KEPT, Epoch, Event, Gone, Joiner, Lobby, Misses, Observation, Pace,
+    PeerKey, Player, Rejection, Renewal, Service, Session, Settings, laws,
 };
 
 pub const BEGIN: u64 = 1_700_000_000_000;
@@ -147,7 +147,7 @@ impl World {
     }
 
     pub fn renew(&mut self, session: SessionId, epoch: u32, host: u8) {
-        let renewal = Renewal::Now;
+        let renewal = Renewal::Now(Pace::Usual);
         self.see(Observation::Renewed { session, epoch: Epoch(epoch), host: key(host), renewal });
     }
 

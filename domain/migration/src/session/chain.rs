@@ -246,7 +246,11 @@ impl<G: Guards> Session<G> {
             while reign.safe_inputs.front().is_some_and(|(id, _)| *id <= reign.durable) {
                 safe = reign.safe_inputs.pop_front().map(|(_, inputs)| inputs);
             }
-            (rose && reign.mandate == Mandate::Confirmed, safe)
+            let is_acknowledged = rose && reign.mandate == Mandate::Confirmed;
+            if is_acknowledged {
+                reign.acknowledged = held_by_enough;
+            }
+            (is_acknowledged, safe)
         });
         let Some((rose, safe)) = safe else { return };
         if let Some(safe) = safe {

@@ -78,17 +78,27 @@ impl<G: Guards> Session<G> {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Missing, None));
         } else if now >= since + CUT_OFF {
             self.fail(now, Cause::Catastrophic, Failure::CutOff);
+        } else if self.has_lobby()
+            && self.is_pair()
+            && self.reports_can_be_host()
+            && now >= since + PAIR_PATIENCE
+        {
+            // Only the lobby can tell whether the other is gone. Where it is not, no game hears of this.
+            self.claim_of_lobby(now, None);
         }
     }
 
+    /// Newcomers play before they vote.
+    fn is_pair(&self) -> bool {
+        self.view().members.len().max(self.roster.members.len()) <= 2
+    }
+
     fn patience(&self, now: Timestamp) -> Duration {
-        // Newcomers play before they vote.
-        let is_pair = self.view().members.len().max(self.roster.members.len()) <= 2;
         // Whom nobody answers may be the deaf one itself.
         let misses = |contact: &Contact| says(contact, now, Hears::No);
         let is_agreed = self.fork.is_some() && self.contacts.values().any(misses);
         let goes_on = self.config.without_majority == WithoutMajority::Fork && !self.has_lobby();
-        if (is_pair || is_agreed) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
+        if (self.is_pair() || is_agreed) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
     }
 
     /// Asks whether they hear the host, but for whoever has just said that it does not.

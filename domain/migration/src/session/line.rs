@@ -11,7 +11,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::certificate::Certificate;
-use crate::lobby::{Admission, Arbiter, LOBBY_LEASE, Pass, Question, Ruling};
+use crate::lobby::{Admission, Arbiter, LOBBY_LEASE, Pace, Pass, Question, Ruling};
 use crate::message::{Body, Closed};
 use crate::session::bearing::Bearing;
 use crate::session::doubt::QUORUM_PATIENCE;
@@ -23,6 +23,8 @@ use crate::{Epoch, Guards, PeerId};
 
 /// How often a host renews its lease: `domain/lobby` counts on it.
 const RENEW_EVERY: Duration = Duration::from_secs(2);
+/// How often it does that hears one member or none.
+const RENEW_QUICKLY_EVERY: Duration = Duration::from_millis(500);
 /// How often it does while it has no answer: its lease bears five lost renewals then.
 const RENEW_AGAIN: Duration = Duration::from_secs(1);
 /// How often a member says that it misses its host: a report counts for four times as long.
@@ -118,17 +120,19 @@ impl<G: Guards> Session<G> {
         if matches!(beat, Beat::Renews(_)) {
             self.keep_bearers(now);
         }
-        let every = match beat {
-            Beat::Renews(_) if self.line.waits.is_some() => RENEW_AGAIN,
-            Beat::Renews(_) => RENEW_EVERY,
-            Beat::Misses(_) => MISSES_EVERY,
+        let pace = if self.hears(now).nth(1).is_none() { Pace::Quick } else { Pace::Usual };
+        let every = match (beat, pace) {
+            (Beat::Renews(_), Pace::Quick) => RENEW_QUICKLY_EVERY,
+            (Beat::Renews(_), Pace::Usual) if self.line.waits.is_some() => RENEW_AGAIN,
+            (Beat::Renews(_), Pace::Usual) => RENEW_EVERY,
+            (Beat::Misses(_), Pace::Quick | Pace::Usual) => MISSES_EVERY,
         };
         if self.line.beat.is_some_and(|(at, before)| before == beat && now < at + every) {
             return;
         }
         self.line.beat = Some((now, beat));
         let question = match beat {
-            Beat::Renews(epoch) => Question::Renew { epoch, hears: self.heard(now) },
+            Beat::Renews(epoch) => Question::Renew { epoch, pace, hears: self.heard(now) },
             Beat::Misses(epoch) => Question::Misses { epoch },
         };
         self.ask_lobby(now, question);
@@ -172,9 +176,13 @@ impl<G: Guards> Session<G> {
     }
 
     pub(super) fn heard(&self, now: Timestamp) -> alloc::vec::Vec<PeerId> {
+        self.hears(now).collect()
+    }
+
+    fn hears(&self, now: Timestamp) -> impl Iterator<Item = PeerId> {
         let plays = |peer: &PeerId| self.roster.members.contains_key(peer);
-        let all = self.contacts.iter().filter(|(peer, contact)| plays(peer) && !contact.is_lost(now));
-        all.map(|(peer, _)| *peer).collect()
+        let all = self.contacts.iter().filter(move |(peer, contact)| plays(peer) && !contact.is_lost(now));
+        all.map(|(peer, _)| *peer)
     }
 
     fn ask_lobby(&mut self, now: Timestamp, question: Question) {
@@ -184,11 +192,8 @@ impl<G: Guards> Session<G> {
 
     /// Asks to be host of the next epoch, or to make another host of it.
     pub(super) fn claim_of_lobby(&mut self, now: Timestamp, to: Option<PeerId>) {
-        let every = if matches!(self.leadership, Leadership::Vacant(_)) || to.is_some() {
-            CLAIM_EVERY
-        } else {
-            CONFIRM_EVERY
-        };
+        let has_no_host = matches!(self.leadership, Leadership::Vacant(_) | Leadership::Doubts(_));
+        let every = if has_no_host || to.is_some() { CLAIM_EVERY } else { CONFIRM_EVERY };
         if self.line.claimed.is_some_and(|claimed| now < claimed + every) {
             return;
         }

@@ -54,8 +54,10 @@ pub(super) struct Reign {
     /// When the newest view was written.
     pub(super) written: Timestamp,
     pub(super) chain: Chain,
-    /// The newest state that is acknowledged.
+    /// The newest state that as many hold as there are to hold it: without a majority perhaps nobody else.
     pub(super) durable: StateId,
+    /// The newest of them that was acknowledged, with a majority.
+    pub(super) acknowledged: StateId,
     /// What members did, on its way into the game.
     pub(super) intake: Intake,
     /// Of states that are not yet, the inputs that they hold.
@@ -133,6 +135,7 @@ impl Reign {
             written: now,
             chain: Chain::Whole,
             durable: StateId::NONE,
+            acknowledged: StateId::NONE,
             intake: Intake::default(),
             safe_inputs: VecDeque::new(),
             pending: None,
@@ -168,6 +171,14 @@ impl Reign {
         self.rests_until = now + RENEWED_EVERY;
         self.next_channel = 1;
         self.merging = None;
+        self.be_confirmed()
+    }
+
+    /// A majority is behind it (again). What it held alone meanwhile is to be held by others before anybody counts on it.
+    fn be_confirmed(&mut self) -> Mandate {
+        if self.mandate == Mandate::Unconfirmed {
+            self.durable = self.acknowledged;
+        }
         core::mem::replace(&mut self.mandate, Mandate::Confirmed)
     }
 }
@@ -261,7 +272,7 @@ impl<G: Guards> Session<G> {
         match reign.mandate {
             Mandate::Lapsed if holds => reign.mandate = Mandate::Confirmed,
             Mandate::Unconfirmed if holds => {
-                reign.mandate = Mandate::Confirmed;
+                reign.be_confirmed();
                 self.outputs.push(Output::Confirmed(stamp));
             }
             Mandate::Lapsed if now >= reign.lapsed + patience => match policy {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Claim, Epoch, Input, Kind, Level, Output, Piece, Stamp, Telling, Tick,
+    Body, CanBeHost, Claim, Epoch, Input, Kind, Level, Output, Piece, Stamp, Standing, Telling, Tick,
 };
 
 use crate::net::{Net, peer};
@@ -63,6 +63,37 @@ fn a_host_that_is_cut_off_from_its_standbys_tells_no_event() {
         }
         assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch(2)), "the others have another host");
         assert!(!net.session(peer(2)).held().holds(id), "who never heard of it");
+    }
+}
+
+/// A host that goes on without a majority tells what nobody else holds: no more is promised there. Once a majority is back it promises, and
+/// tells only what others hold by then.
+#[test]
+fn what_a_host_held_alone_is_held_by_others_before_it_tells_of_it_with_a_majority() {
+    for level in [Level::DurableEvents, Level::Synchronous] {
+        let mut net = Net::at_level(3, level);
+        net.run(Duration::from_secs(1));
+        for (one, other) in [(1, 2), (1, 3), (2, 3)] {
+            net.cut_both(peer(one), peer(other));
+        }
+        net.run(Duration::from_secs(6));
+        assert_eq!(net.session(peer(1)).standing(), Some(Standing::Unconfirmed));
+        net.idle = true;
+        let tick = net.session(peer(1)).held().id().tick;
+        net.give(peer(1), Input::State(piece(tick, Kind::Event)));
+        let event = net.session(peer(1)).held().id();
+        assert!(net.session(peer(1)).may_tell(event), "{level:?}: nobody else is there");
+        net.cut.clear();
+        let is_confirmed = |net: &Net| net.session(peer(1)).standing() == Some(Standing::Confirmed);
+        assert!((0..5_000).any(|_| {
+            net.run(Duration::from_millis(1));
+            is_confirmed(&net)
+        }));
+        assert!((2..=3).all(|id| !net.session(peer(id)).held().holds(event)));
+        assert!(!net.session(peer(1)).may_tell(event), "{level:?}");
+        net.idle = false;
+        net.run(Duration::from_secs(1));
+        assert!(net.session(peer(1)).may_tell(event), "{level:?}");
     }
 }
 

@@ -8,8 +8,8 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, Admission, Answer, Arbiter, Beat, Body, CanBeHost, Certificate, Closed, Config, Epoch, Grant,
     Handover, Input, Joined, Joining, Keys, Kind, Level, ListenerId, MEMBERS_MAX, Message, Migratable,
-    Moving, NatType, Order, Output, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal, Report,
-    Ruling, Session, SessionId, Signature, Stage, Stamp, StateId, Support, Tick, WithoutMajority,
+    Moving, NatType, Order, Output, Pace, Pass, PeerId, Piece, Priority, Proof, Question, Receipt, Renewal,
+    Report, Ruling, Session, SessionId, Signature, Stage, Stamp, StateId, Support, Tick, WithoutMajority,
 };
 
 /// When every net begins.
@@ -72,6 +72,9 @@ pub struct Net {
     questions: VecDeque<(Timestamp, PeerId, Question)>,
 }
 
+/// For how long a host may be silent that renews its lease every two seconds.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 /// The smallest lobby that grants an epoch once: `domain/lobby` is the real one, and the simulator asks that.
 #[derive(Debug, Default)]
 pub struct Lobby {
@@ -84,6 +87,8 @@ pub struct Lobby {
     pub cut: BTreeSet<PeerId>,
     /// From when on it counts its host's lease.
     pub renewed: Timestamp,
+    /// For how long its host may be silent.
+    pub patience: Duration,
     /// What it has given to members that brought a renewal.
     pub receipts: Vec<Receipt>,
     missed_by: BTreeSet<PeerId>,
@@ -139,11 +144,15 @@ impl Lobby {
         let told = Ruling::Host(granted(session, newest, host));
         let is_given = matches!(question, Question::HandOver { .. });
         let (epoch, next) = match question {
-            Question::Renew { epoch, .. } => {
+            Question::Renew { epoch, pace, .. } => {
                 if (epoch, from) != (newest, host) {
                     return Some(told);
                 }
                 self.renewed = now;
+                self.patience = match pace {
+                    Pace::Usual => PATIENCE,
+                    Pace::Quick => PATIENCE / 4,
+                };
                 return Some(Ruling::Noted(epoch));
             }
             Question::Bring { epoch, renewal, .. } => {
@@ -169,7 +178,7 @@ impl Lobby {
             Question::HandOver { epoch, to } => (epoch, to),
             Question::Claim { epoch } => (epoch, from),
         };
-        let is_silent = now >= self.renewed + Duration::from_secs(4);
+        let is_silent = now >= self.renewed + self.patience;
         // Of two and three members that is more than half; larger sessions are the real lobby's matter.
         let is_missed = is_silent || self.missed_by.len() >= 2;
         let may = is_given || from == host || is_missed;
@@ -181,7 +190,7 @@ impl Lobby {
             return Some(Ruling::Stands);
         }
         let granted_now = (newest.next(), next);
-        (self.host, self.renewed) = (Some(granted_now), now);
+        (self.host, self.renewed, self.patience) = (Some(granted_now), now, PATIENCE);
         self.missed_by.clear();
         Some(Ruling::Host(granted(session, granted_now.0, granted_now.1)))
     }
@@ -330,7 +339,12 @@ impl Net {
             answers: Answer::Done,
             claims: 0,
             config: config.clone(),
-            lobby: Lobby { host: Some((Epoch::FIRST, peer(1))), renewed: now, ..Lobby::default() },
+            lobby: Lobby {
+                host: Some((Epoch::FIRST, peer(1))),
+                renewed: now,
+                patience: PATIENCE,
+                ..Lobby::default()
+            },
             questions: VecDeque::new(),
         };
         let founder = match arbiter {

@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{CanBeHost, Epoch, PeerId, Question, Renewal, Ruling};
+use mainstay_migration::{CanBeHost, Epoch, Pace, PeerId, Question, Renewal, Ruling};
 use mainstay_wire::lobby::bytes;
 use mainstay_wire::native::{
-    BeatAnswer, BeatRequest, ClaimRequest, MemberAnswer, MemberUpdate, MemberView, SessionView, refused,
+    BeatAnswer, BeatRequest, ClaimRequest, MemberAnswer, MemberUpdate, MemberView, PaceView, SessionView,
+    refused,
 };
 use mainstay_wire::peer::{ADDRESSES_MAX, Card};
 use mainstay_wire::problem::Problem;
@@ -203,7 +204,7 @@ impl Member {
     /// Brings what the host signed, and whatever the lobby gives for it.
     fn bring(&mut self, epoch: Epoch, renewal: &Renewal, hears: &[PeerId]) -> Option<Ruling> {
         let (relayed, hears) = (Some(relayed_of(renewal)?), self.keys_of(hears));
-        let request = BeatRequest { epoch: epoch.0, hears, misses_host: false, relayed };
+        let request = BeatRequest { epoch: epoch.0, hears, relayed, ..BeatRequest::default() };
         match self.post::<BeatAnswer>("/beats", &request)? {
             Answered::Yes(answer) => {
                 let noted = self.noted(&answer);
@@ -247,12 +248,19 @@ impl Member {
     }
 }
 
+const fn told(pace: Pace) -> PaceView {
+    match pace {
+        Pace::Usual => PaceView::Usual,
+        Pace::Quick => PaceView::Quick,
+    }
+}
+
 impl Lobby for Member {
     fn ask(&mut self, question: &Question) -> Option<Ruling> {
         match question {
-            Question::Renew { epoch, hears } => {
-                let hears = self.keys_of(hears);
-                self.beat(&BeatRequest { epoch: epoch.0, hears, ..BeatRequest::default() })
+            Question::Renew { epoch, pace, hears } => {
+                let (hears, pace) = (self.keys_of(hears), told(*pace));
+                self.beat(&BeatRequest { epoch: epoch.0, hears, pace, ..BeatRequest::default() })
             }
             Question::Bring { epoch, renewal, hears } => self.bring(*epoch, renewal, hears),
             Question::Misses { epoch } => {

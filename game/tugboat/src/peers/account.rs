@@ -98,7 +98,8 @@ const MISSING_MAX: usize = 1_800;
 #[derive(Debug)]
 pub struct Bells {
     every: u64,
-    newest: Option<Tick>,
+    /// The first and the newest.
+    heard: Option<(Tick, Tick)>,
     missing: BTreeSet<Tick>,
     twice: u32,
 }
@@ -107,21 +108,21 @@ impl Bells {
     /// Before any.
     #[must_use]
     pub const fn every(ticks: u64) -> Self {
-        Self { every: ticks, newest: None, missing: BTreeSet::new(), twice: 0 }
+        Self { every: ticks, heard: None, missing: BTreeSet::new(), twice: 0 }
     }
 
-    /// One is heard, or rung. They may come in any order.
+    /// One is heard, or rung. They may come in any order: whoever has just come in may hear one later that was rung before the first it heard.
     pub fn hear(&mut self, bell: Tick) {
-        let Some(newest) = self.newest else {
-            self.newest = Some(bell);
+        let Some((first, newest)) = self.heard else {
+            self.heard = Some((bell, bell));
             return;
         };
         if bell > newest {
             let between =
                 (newest.0 + self.every..bell.0).step_by(usize::try_from(self.every).unwrap_or(usize::MAX));
             self.missing.extend(between.take(MISSING_MAX).map(Tick));
-            self.newest = Some(bell);
-        } else if !self.missing.remove(&bell) {
+            self.heard = Some((first, bell));
+        } else if bell >= first && !self.missing.remove(&bell) {
             self.twice = self.twice.saturating_add(1);
         }
         while self.missing.len() > MISSING_MAX {
@@ -179,5 +180,7 @@ mod tests {
         assert_eq!((bells.missing(), bells.twice()), (2, 0), "60 and 70");
         [70, 70, 90].into_iter().for_each(|tick| bells.hear(Tick(tick)));
         assert_eq!((bells.missing(), bells.twice()), (1, 1), "60; 70 came again");
+        bells.hear(Tick(30));
+        assert_eq!((bells.missing(), bells.twice()), (1, 1), "it was under way as this one came in");
     }
 }

@@ -255,6 +255,24 @@ impl Crew {
         Ok(())
     }
 
+    /// Waits until that one's session is over, and returns its word for it.
+    ///
+    /// # Errors
+    /// It goes on for too long, or another's is over before.
+    pub fn ended(&mut self, player: usize) -> Result<Value, CrewError> {
+        let (what, until) = ("a session that is to end has ended", Instant::now() + PATIENCE);
+        loop {
+            let Some((index, line)) = self.line(until) else {
+                return Err(late(what, PATIENCE, &self.players));
+            };
+            if index == player && line["event"] == "over" {
+                self.left.pop();
+                return Ok(line);
+            }
+            self.nobody_left(what)?;
+        }
+    }
+
     fn nobody_left(&self, what: &str) -> Result<(), CrewError> {
         if self.left.is_empty() {
             return Ok(());

@@ -69,8 +69,14 @@ impl Lan {
     /// Somebody plays on that host: the first founds the session, everybody else finds it.
     #[track_caller]
     fn enter(&self, crew: &mut Crew, host: usize) {
+        self.enter_with(crew, host, &[]);
+    }
+
+    #[track_caller]
+    fn enter_with(&self, crew: &mut Crew, host: usize, more: &[&str]) {
         let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        crew.start(self.command(host), anywhere, &["--lan".to_owned()], &[]).unwrap();
+        let options: Vec<String> = ["--lan"].iter().chain(more).map(ToString::to_string).collect();
+        crew.start(self.command(host), anywhere, &options, &[]).unwrap();
     }
 
     /// The plug of that host's cable is pulled.
@@ -206,6 +212,50 @@ fn of_two_players_on_a_lan_who_went_on_alone_merges_when_they_meet() {
     // What it did alone goes with its side; what it was told before, it went on from.
     assert_eq!(crew.players[1].moves[0]["ackedLost"], 0, "{:?}", crew.players[1].moves);
     assert_eq!(crew.led_twice(), None);
+}
+
+/// "`end` and `hold` are settings of the session", whose players ask for nothing: its founder does. Whoever is cut off ends, and the others play on.
+#[test]
+fn who_is_cut_off_on_a_lan_ends_where_its_session_is_to() {
+    let Some(lan) = Lan::new(3) else { return };
+    let mut crew = Crew::default();
+    lan.enter_with(&mut crew, 1, &["--without-majority", "end"]);
+    (2..=3).for_each(|host| lan.enter(&mut crew, host));
+    assert_eq!(crew.settled().unwrap(), 0);
+    lan.plug([3], "other");
+    let over = crew.ended(2).unwrap();
+    assert_eq!(over["why"], "Ended(NoMajority)", "{over}");
+    assert!(crew.players[2].led.is_empty(), "it led nothing");
+    play_on(&mut crew, 0..2);
+    assert!(crew.players[..2].iter().all(|it| it.moves.is_empty()), "nothing moved for them");
+    assert_eq!(crew.led_twice(), None);
+}
+
+/// The same with `hold`: two players are parted for four seconds, three times as long as `fork` would wait. The one that is no host stands still, and
+/// both play on when they meet.
+#[test]
+fn of_two_players_on_a_lan_the_one_that_holds_waits_for_its_host() {
+    let Some(lan) = Lan::new(2) else { return };
+    let mut crew = Crew::default();
+    lan.enter_with(&mut crew, 1, &["--without-majority", "hold"]);
+    lan.enter(&mut crew, 2);
+    assert_eq!(crew.settled().unwrap(), 0);
+    let host = crew.players[0].peer.clone();
+    lan.plug([2], "other");
+    let parted = crew.players[0].stands["tick"].as_u64().unwrap();
+    crew.until_all("the host plays on alone", |all| all[0].stands["tick"].as_u64() > Some(parted + 60))
+        .unwrap();
+    lan.plug([2], "switch");
+    play_on(&mut crew, 0..2);
+    assert_eq!(crew.settled().unwrap(), 0);
+    assert!(crew.players[1].led.is_empty(), "it led nothing");
+    for player in &crew.players {
+        assert!(
+            player.moves.iter().all(|it| it["newHost"] == host.as_str() && it["ackedLost"] == 0),
+            "{:?}",
+            player.moves
+        );
+    }
 }
 
 /// The same of six, whose host dies as their LAN falls apart: three here and two there, of whom neither are a majority. Decision 0050: "Hosts

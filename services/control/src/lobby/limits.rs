@@ -10,8 +10,8 @@ use crate::limiter::{Exceeded, Limit};
 const JOINS: u32 = 30;
 /// Searches of one caller a minute: one a second.
 const SEARCHES: u32 = 60;
-/// Signs of life of one member a minute: twice a second while it misses its host.
-const BEATS: u32 = 120;
+/// Signs of life of one member a minute: a host that hears one other beats twice a second, and may be told half as often again.
+const BEATS: u32 = 180;
 /// Everything else of one member a minute: claims again and again while a lease stands.
 const CALLS: u32 = 120;
 

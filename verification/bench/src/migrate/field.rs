@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mainstay_tugboat::peers::crew::{Crew, Life, Stamp};
+use mainstay_tugboat::peers::crew::{Crew, Life, Player, Stamp, text};
 use mainstay_wan::Network;
 use mainstay_wan::line::{Line, Passage};
 use mainstay_wan::nat::Place;
@@ -192,6 +192,24 @@ impl Field {
         let gone = self.crew.players.iter().filter(|player| player.life != Life::Plays);
         let hosts = gone.filter(|player| player.stands["is"] == "HOST");
         hosts.map(|player| Words::of(&player.stands)).fold(living, Words::and)
+    }
+
+    /// Whose words were not heard, or heard again, and how many of which kind.
+    pub fn unheard(&self) -> Vec<String> {
+        let counts = |player: &Player| {
+            let words = Words::of(&player.stands);
+            let number = |name: &str| player.stands[name].as_u64().unwrap_or_default();
+            let [said, heard] = ["hailed", "hails"].map(number);
+            let [missed, twice] = ["bellsMissed", "bellsTwice"].map(number);
+            (words.lost + words.twice > 0).then(|| {
+                let (peer, is) = (&player.peer, text(&player.stands, "is"));
+                format!(
+                    "{peer} ({is}): said {said}, of which {heard} were heard; of the hosts' {missed} missed, {twice} twice"
+                )
+            })
+        };
+        let is_counted = |player: &&Player| player.life == Life::Plays || player.stands["is"] == "HOST";
+        self.crew.players.iter().filter(is_counted).filter_map(counts).collect()
     }
 
     /// Every move that a player has told of.

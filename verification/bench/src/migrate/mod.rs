@@ -182,6 +182,9 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
         words.lost,
         words.twice
     );
+    for line in field.unheard() {
+        say!("    {line}");
+    }
     say!(
         "  machine {:.0} % busy; the network wrote no packet more than {} ms late",
         100.0 * busy,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mainstay_core::{SessionId, Timestamp};
 use mainstay_lobby::{
-    Authority, CanBeHost, Command, Epoch, Joiner, Migratable, Misses, Observation, PeerKey, Player,
+    Authority, CanBeHost, Command, Epoch, Joiner, Migratable, Misses, Observation, Pace, PeerKey, Player,
     Rejection, Renewal, Service, Session, Settings, Takeover,
 };
 
@@ -333,7 +333,8 @@ impl Says {
     ) -> (Vec<Observation>, Option<(PeerKey, Micros)>) {
         match self {
             Self::Hosts(peers) => {
-                let renewed = Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now };
+                let renewed =
+                    Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now(Pace::Usual) };
                 (vec![renewed, Observation::Heard { session, peers }], Some((peer, now)))
             }
             Self::Follows(misses) => (vec![Observation::Misses { session, epoch, peer, misses }], None),

@@ -7,6 +7,8 @@ use mainstay_migration::{Kind, Part, PeerId, Piece, Tick};
 
 /// After how many ticks a game gives a snapshot; between them it gives what changed.
 const SNAPSHOT_EVERY: u64 = 16;
+/// And something happens.
+const EVENT_EVERY: u64 = 5;
 
 /// One world of the game.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,7 +35,14 @@ impl Game {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         self.told = Arc::clone(&self.inputs);
-        Piece { tick: self.tick, kind: if whole { Kind::Snapshot } else { Kind::Delta }, bytes }
+        let kind = if whole {
+            Kind::Snapshot
+        } else if self.tick.0.is_multiple_of(EVENT_EVERY) {
+            Kind::Event
+        } else {
+            Kind::Delta
+        };
+        Piece { tick: self.tick, kind, bytes }
     }
 
     /// The last piece was not taken: the next is a snapshot.

@@ -33,6 +33,7 @@ mod troubles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
+use mainstay_lobby::Takeover;
 use mainstay_migration::{
     Acting, Answer, Arbiter, Body, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Message, Outcome,
     PeerId, Report, Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
@@ -61,8 +62,9 @@ const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
 
-/// The same under a lobby, which waits as long for a silent host.
-const GAP_OF_TWO_UNDER_LOBBY_MAX: Micros = 5_500_000;
+/// From then on under a lobby where somebody new comes in: whoever has just come has not missed the host yet, and a host that hears two renews its
+/// lease every two seconds.
+const GAP_WITH_COMERS_UNDER_LOBBY_MAX: Micros = 5_500_000;
 
 /// How long a host acts that does not hear a majority: its lease, and a beat.
 const LEASE: Micros = 2_200_000;
@@ -350,7 +352,12 @@ pub(super) fn acts_alone<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<
     }
     let now = world.now;
     let since = *world.oracle.two_act.get_or_insert(now);
-    let lease = if world.has_lobby() { LOBBY_LEASE } else { LEASE };
+    let lease = match (world.scenario.arbiter, world.scenario.takeover, world.scenario.clocks) {
+        (Arbiter::Majority, Takeover::Fast | Takeover::Strict, Clocks::True | Clocks::Bad) => LEASE,
+        (Arbiter::Lobby, Takeover::Strict, Clocks::True) => 0,
+        (Arbiter::Lobby, Takeover::Fast, Clocks::True | Clocks::Bad)
+        | (Arbiter::Lobby, Takeover::Strict, Clocks::Bad) => LOBBY_LEASE,
+    };
     ensure(now - since <= lease, "I4: an old host acts no longer than its lease beside a new one", || {
         format!("{id} and {others:?} since {since}")
     })
@@ -457,12 +464,12 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
         let limit = match (survivors.len(), world.scenario.arbiter) {
             // The lobby takes whoever is just coming for one that would miss the host, too.
             _ if world.has_lobby() && world.scenario.comers == Comers::OneForEach => {
-                GAP_OF_TWO_UNDER_LOBBY_MAX
+                GAP_WITH_COMERS_UNDER_LOBBY_MAX
             }
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
+            (_, Arbiter::Lobby) if world.scenario.takeover == Takeover::Strict => LOBBY_LEASE + GAP_MAX,
             // Newcomers do not vote yet, nor does a side that lost its majority.
             (_, Arbiter::Majority) if is_fork => GAP_OF_TWO_MAX,
-            (1, Arbiter::Lobby) => GAP_OF_TWO_UNDER_LOBBY_MAX,
             _ => GAP_MAX,
         };
         let gap = resumed.get(id).map(|resumed| resumed - at);

@@ -12,8 +12,8 @@ use mainstay_lobby::{
     Player, Rejection, Service, Session, Settings,
 };
 use mainstay_migration::{
-    Admission, Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, Pass, PeerId, Proof, Question,
-    Receipt, Renewal, Ruling, SessionId, Signature, Standing,
+    Admission, Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, Pace, Pass, PeerId, Proof,
+    Question, Receipt, Renewal, Ruling, SessionId, Signature, Standing,
 };
 
 use super::peer::{NamedKeys, SESSION};
@@ -117,7 +117,7 @@ impl<G: Guards> World<G> {
 
     /// The founder makes its session, and is certified.
     pub(super) fn makes_session(&mut self, founder: PeerId) -> Result<Certificate, Broken> {
-        let settings = Settings::of_size(SEATS);
+        let settings = Settings { takeover: self.scenario.takeover, ..Settings::of_size(SEATS) };
         let (session, by) = (session_id(), self.joiner(founder));
         match self.turn(&Command::Create { session, service: Service::Online, settings, by }) {
             Ok(Answer::Session(session)) => {
@@ -244,10 +244,13 @@ impl<G: Guards> World<G> {
             Some(_) => {}
         }
         match question {
-            Question::Renew { epoch, hears } => {
+            Question::Renew { epoch, pace, hears } => {
                 let (host, peers) = (key(peer), hears.iter().copied().map(key).collect());
                 let epoch = lobby::Epoch(epoch.0);
-                let renewal = lobby::Renewal::Now;
+                let renewal = lobby::Renewal::Now(match pace {
+                    Pace::Usual => lobby::Pace::Usual,
+                    Pace::Quick => lobby::Pace::Quick,
+                });
                 self.notes(epoch, Observation::Renewed { session, epoch, host, renewal }, peers)
             }
             Question::Bring { epoch, renewal, hears } => self.takes_brought(peer, *epoch, renewal, hears),

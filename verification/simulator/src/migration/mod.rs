@@ -14,6 +14,7 @@ mod moments;
 mod peer;
 mod scenario;
 mod storms;
+mod telling;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,6 +135,8 @@ pub struct Counts {
     pub kept: u64,
     /// And that went on from what the host before stood still with.
     pub handed_on: u64,
+    /// What hosts told that had to be acknowledged before.
+    pub told: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -153,6 +156,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
     let scenario = scenario.rough(mix(seed ^ scenario::ROUGH)).fated(mix(seed ^ scenario::FATED));
+    let scenario = scenario.on_terms(mix(seed ^ scenario::TERMS));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -161,6 +165,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
 pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
+    let scenario = scenario.on_terms(mix(seed ^ scenario::TERMS));
     live::<G>(seed, random, scenario, text)
 }
 

@@ -13,6 +13,7 @@ use mainstay_migration::{
 use super::clock::Clock;
 use super::game::Game;
 use super::scenario::{Faults, Listeners};
+use super::telling::Words;
 use super::{Happening, Parcel, World};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
@@ -65,6 +66,7 @@ pub(super) struct Peer<G: Guards> {
     pub came: Option<Micros>,
     pub handed: Handed,
     pub grammar: super::laws::Grammar,
+    pub words: Words,
 }
 
 /// Who has asked it last to give its session away.
@@ -184,6 +186,7 @@ impl<G: Guards> World<G> {
                 came: None,
                 handed: Handed::Unasked,
                 grammar: super::laws::Grammar::default(),
+                words: Words::NONE,
             },
         );
         id
@@ -208,7 +211,7 @@ impl<G: Guards> World<G> {
             order: self.scenario.order,
             migratable: Migratable::Yes,
             without_majority: self.scenario.without_majority,
-            level: Level::Asynchronous,
+            level: self.scenario.level,
             size: MEMBERS_MAX,
             support: Support::Supported,
             keys: Arc::new(NamedKeys(id)),
@@ -432,6 +435,7 @@ impl<G: Guards> World<G> {
                     || format!("{id}: {holds:?}, not {:?}", game.inputs),
                 )?;
                 self.peer(id).written.clear();
+                self.peer(id).words = Words::NONE;
                 self.peer(id).game = game;
                 if stamp.fork > 0 {
                     self.counts.forks += 1;
@@ -464,6 +468,7 @@ impl<G: Guards> World<G> {
             Output::Durable(state) => {
                 self.counts.acknowledged += 1;
                 super::laws::acknowledges(self, id)?;
+                self.peer(id).words.acknowledge(state);
                 let written = &mut self.peer(id).written;
                 let mut safe = None;
                 while written.front().is_some_and(|(name, _)| *name <= state) {
@@ -590,11 +595,13 @@ impl<G: Guards> World<G> {
             self.transmit(id, *to, Parcel::Game { stamp, tick });
         }
         let piece = self.peer(id).game.piece();
+        let kind = piece.kind;
         self.give(id, Input::State(piece))?;
         let Some(name) = self.peers[&id].session().map(|session| session.held().id()) else { return Ok(()) };
         let game = self.peers[&id].game.clone();
         if name.tick == game.tick && name.stamp == stamp {
             self.peer(id).written.push_back((name, game));
+            self.tells(id, name, kind)?;
         }
         if self.peers[&id].written.len() > WRITTEN_MAX {
             self.peer(id).written.pop_front();

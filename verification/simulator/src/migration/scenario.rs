@@ -1,6 +1,7 @@
 //! What kind of world a seed draws: how many peers, what their network is like, and which faults strike.
 
-use mainstay_migration::{Arbiter, MEMBERS_MAX, Order, WithoutMajority};
+use mainstay_lobby::Takeover;
+use mainstay_migration::{Arbiter, Level, MEMBERS_MAX, Order, WithoutMajority};
 
 use crate::agenda::Micros;
 use crate::random::Random;
@@ -32,6 +33,12 @@ const FATED_IN: u64 = 3;
 /// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
 pub(super) const FATED: u64 = 3_381 << 40;
 
+/// How many levels there are that keep what was acknowledged; and one in how many worlds of a lobby nobody takes over before a lease is over.
+const LEVELS: u64 = 3;
+const STRICT_IN: u64 = 4;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const TERMS: u64 = 2_215 << 40;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -48,6 +55,10 @@ pub(super) struct Scenario {
     pub order: Order,
     /// What sides without a majority do.
     pub without_majority: WithoutMajority,
+    /// What hosts keep back until it is held.
+    pub level: Level,
+    /// When its lobby, where there is one, gives a session to another.
+    pub takeover: Takeover,
     /// The shortest way of a message, in microseconds.
     pub delay: u64,
     /// What may be added to it each time.
@@ -154,6 +165,8 @@ impl Scenario {
             arbiter: Arbiter::Majority,
             order: Order::Documented,
             without_majority: WithoutMajority::Fork,
+            level: Level::Asynchronous,
+            takeover: Takeover::Fast,
             delay: random.between(5_000, 30_000),
             jitter: 40_000,
             loss: 10_000,
@@ -261,6 +274,18 @@ impl Scenario {
         Self { fates: if is_struck { Fates::Struck } else { Fates::Spared }, ..self }
     }
 
+    /// The same world at one of the levels, and now and then under a lobby that waits for leases. The lot is none of those that the world
+    /// itself draws from.
+    pub(super) fn on_terms(self, lot: u64) -> Self {
+        let level = match lot % LEVELS {
+            0 => Level::Asynchronous,
+            1 => Level::DurableEvents,
+            _ => Level::Synchronous,
+        };
+        let is_strict = self.arbiter == Arbiter::Lobby && (lot / LEVELS).is_multiple_of(STRICT_IN);
+        Self { level, takeover: if is_strict { Takeover::Strict } else { Takeover::Fast }, ..self }
+    }
+
     pub(super) fn draw(random: &mut Random) -> Self {
         let faults = match random.below(4 * CRASHES_ONLY_IN) {
             0..=3 => Faults::HostCrashes,
@@ -288,6 +313,8 @@ impl Scenario {
                 1 => WithoutMajority::Hold,
                 _ => WithoutMajority::Fork,
             },
+            level: Level::Asynchronous,
+            takeover: Takeover::Fast,
             delay: random.between(500, 60_000),
             jitter: random.between(0, 30_000),
             loss,

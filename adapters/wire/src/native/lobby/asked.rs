@@ -7,7 +7,7 @@ use mainstay_lobby::{Migratable, Searchable};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{JoiningView, PhaseView, TakeoverView, WithoutMajorityView};
+use super::{JoiningView, PaceView, PhaseView, TakeoverView, WithoutMajorityView};
 
 /// What of a lobby service is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -123,6 +123,9 @@ pub struct BeatRequest {
     /// Of a host: the members it hears, by their keys. With `relayed`: those that the host hears.
     #[serde(default)]
     pub hears: Vec<String>,
+    /// Of a host: when it beats again.
+    #[serde(default)]
+    pub pace: PaceView,
     /// Of a member: that it misses the host of that epoch.
     #[serde(default)]
     pub misses_host: bool,

@@ -87,7 +87,8 @@ fn observed(
     let epoch = Epoch(asked.epoch);
     let host = grant.filter(|grant| grant.epoch == epoch).map(|grant| grant.host);
     if host == Some(peer) {
-        let renewed = Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now };
+        let renewed =
+            Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now(asked.pace.into()) };
         return Ok(vec![renewed, Observation::Heard { session, peers: heard(asked)? }]);
     }
     let misses = if asked.misses_host { Misses::Yes } else { Misses::No };
