@@ -250,6 +250,13 @@ impl<G: Guards> Session<G> {
         if certificate.host == self.me() && certificate.epoch >= self.ballot.epoch() {
             self.line.lease_from(asked);
         }
+        if matches!(self.leadership, Leadership::Doubts(_))
+            && certificate.host == self.me()
+            && certificate.epoch > self.ballot.epoch()
+        {
+            // The lobby misses it, too: nobody waits for what it holds.
+            self.lost.insert(self.leader());
+        }
         let cause = match &self.leadership {
             Leadership::Reigns(Reign { phase: Phase::HandingOver { why, .. }, .. }) => Cause::of(*why),
             Leadership::Vacant(vacancy) => vacancy.cause,

@@ -20,10 +20,12 @@ fn of(count: u128) -> Net {
 #[test]
 fn of_two_players_the_survivor_is_confirmed_by_the_lobby() {
     let mut net = of(2);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 300 } else { 20 });
     net.run(Duration::from_secs(1));
     net.kill(peer(1));
-    // It renewed its lease twice a second, and was missed after one: of three who miss their host together two tell the lobby so.
+    // It renewed its lease twice a second, and was missed after one; who misses it asks half a second after its silence, and waits for nothing it holds.
     net.run(Duration::from_millis(1_500));
+    assert!(net.seen[&peer(2)].outputs.iter().any(|output| matches!(output, Output::Lead { .. })));
     assert_eq!((net.host(), net.session(peer(2)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
     assert_eq!(net.session(peer(2)).standing(), Some(Standing::Confirmed));
     let reports = &net.seen[&peer(2)].reports;
