@@ -20,7 +20,6 @@ fn of(count: u128) -> Net {
 #[test]
 fn of_two_players_the_survivor_is_confirmed_by_the_lobby() {
     let mut net = of(2);
-    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 300 } else { 20 });
     net.run(Duration::from_secs(1));
     net.kill(peer(1));
     // It renewed its lease twice a second, and was missed after one; who misses it asks half a second after its silence, and waits for nothing it holds.
