@@ -4,6 +4,7 @@
 //! state goes, and is told the rest again. What a host says it has not, though it has heard this member since, was lost on the way,
 //! and is said again at once. A host applies each once, in its order and without a gap ([`super::intake`]).
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -176,7 +177,7 @@ impl<G: Guards> Session<G> {
         self.newest_event = self.opened;
         self.applied = self.held.inputs();
         self.safe = Arc::clone(&self.applied);
-        let intake = Intake::after(&self.applied);
+        let intake = Box::new(Intake::after(&self.applied));
         self.as_host(|reign| {
             reign.safe_inputs.clear();
             reign.intake = intake;

@@ -59,7 +59,7 @@ pub(super) struct Reign {
     /// The newest of them that was acknowledged, with a majority.
     pub(super) acknowledged: StateId,
     /// What members did, on its way into the game.
-    pub(super) intake: Intake,
+    pub(super) intake: Box<Intake>,
     /// Of states that are not yet, the inputs that they hold.
     pub(super) safe_inputs: VecDeque<(StateId, Arc<BTreeMap<PeerId, u64>>)>,
     /// What the game asked for while the host gathered.
@@ -136,7 +136,7 @@ impl Reign {
             chain: Chain::Whole,
             durable: StateId::NONE,
             acknowledged: StateId::NONE,
-            intake: Intake::default(),
+            intake: Box::default(),
             safe_inputs: VecDeque::new(),
             pending: None,
             claims_at: now,
