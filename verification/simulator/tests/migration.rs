@@ -107,11 +107,14 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// Of those that live through many hosts. One that was certified and had not heard a standby for a while led an empty game (6000000389,
 /// 6000000404); one that was thrown out and did not know it led a side, which the other's host would not meet (6000000222, 6000000264), or
 /// became host of all (6000000005, 6000000122, 6000000462); who came over from another side kept that one's list (6000000060, 6000000189).
-/// And what laws took for broken: a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
+/// One that was certified and left before its game had given a state was followed by a side that had been merged away (6000000336), and one that
+/// had its majority again gave its session to a side without one (6000000636).
+/// And what laws took for broken: a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
 /// one that was struck again as it thawed, for ever (6000000215).
 #[test]
 fn successions_that_once_broke_a_law_hold() {
-    let early = [5, 60, 61, 122, 189, 215, 222, 264, 389, 404, 462].map(|seed| 6_000_000_000 + seed);
+    let early =
+        [5, 60, 61, 122, 189, 215, 222, 264, 336, 389, 404, 462, 636, 674].map(|seed| 6_000_000_000 + seed);
     for seed in early.into_iter().chain([7_000_000_030]) {
         holds(&succession::<Guarded>(seed, Text::None));
     }

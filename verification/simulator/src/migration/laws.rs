@@ -283,8 +283,12 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
         }
         if leader == id {
             let led = before.is_some_and(|before| world.oracle.led.contains(&(id, before)));
-            if world.oracle.led.insert((id, stamp)) && !led {
+            let is_new = world.oracle.led.insert((id, stamp));
+            if is_new && !led {
                 hosts::begins(world, id, stamp)?;
+            }
+            if is_new && led && stamp.fork == 0 && world.peers[&id].acting == Acting::Yes {
+                states::goes_on_certified(world, id);
             }
             if let Some(session) = world.peers[&id].session() {
                 world.oracle.elections.writes(id, session.view());

@@ -124,6 +124,20 @@ pub(in super::super) fn leads<G: Guards>(
     Ok(())
 }
 
+/// The host of a side without a majority is certified, and its game goes on as it is: whoever has the newest certificate does (reference,
+/// section 5.3). What another acknowledged beside it is lost with that one's side; it could not be asked, or the two would have met.
+pub(super) fn goes_on_certified<G: Guards>(world: &mut World<G>, id: PeerId) {
+    let Some(session) = world.peers[&id].session() else { return };
+    let (held, resumed) = (session.held().id(), &world.peers[&id].game);
+    let is_there = |(acknowledged, game): &(StateId, Game)| {
+        let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
+        held >= *acknowledged && has_all
+    };
+    if !world.oracle.states.acknowledged.as_ref().is_none_or(is_there) {
+        world.oracle.states.acknowledged = None;
+    }
+}
+
 /// Who holds that state, and could have given it to the new host.
 fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: StateId) -> Vec<PeerId> {
     // Who lies about it is no holder.
@@ -140,7 +154,8 @@ fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: State
                 held.stamp == state.stamp
                     && obeys
                     && !is_late(world, host, *id)
-                    && of_host.roster().members.contains_key(id)
+                    // Whoever it has let in itself came as it had gone on.
+                    && of_host.roster().members.get(id).is_some_and(|channel| channel.stamp < stamp)
                     && !world.has_stormed(*id)
                     && (*id == host || reach_each_other(world, host, *id, since))
             }
