@@ -146,6 +146,7 @@ impl<G: Guards> Session<G> {
         let timeout = self.settings.migrate_timeout;
         let Some(event) = &mut self.event else {
             self.played_under = self.leader();
+            self.forgive_lost();
             return;
         };
         let calls = event.stages.advance(now, timeout);
@@ -187,7 +188,7 @@ impl<G: Guards> Session<G> {
             }
             Leadership::Reigns(_) if host != Some(self.leader()) => Some((self.moved_by, Some(Role::Host))),
             Leadership::Follows | Leadership::Reigns(_) => {
-                self.lost.clear();
+                self.forgive_lost();
                 None
             }
             Leadership::Vacant(vacancy) => Some((vacancy.cause, None)),
@@ -198,6 +199,16 @@ impl<G: Guards> Session<G> {
         {
             role.into_iter().for_each(|role| self.elected(role));
             self.live_through(now);
+        }
+    }
+
+    /// The session stands firm, though perhaps not in the moment in which its last move was over here: who was given up in that one may be
+    /// host again, for others think so, too.
+    fn forgive_lost(&mut self) {
+        match &self.leadership {
+            Leadership::Follows | Leadership::Reigns(_) => self.lost.clear(),
+            Leadership::Doubts(_) | Leadership::Vacant(_) | Leadership::Outside { .. } | Leadership::Over => {
+            }
         }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Announcement, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification, Input,
-    Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId, Tick,
-    WithoutMajority,
+    Announcement, Answer, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification,
+    Input, Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId,
+    Tick, WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -172,6 +172,37 @@ fn a_new_host_that_dies_resets_the_migration() {
     assert_eq!(stages[reset + 1], Stage::DisconnectClient);
     assert_eq!(stages.iter().filter(|stage| **stage == Stage::Initiate).count(), 1);
     assert_eq!(stages.last(), Some(&Stage::Finalise));
+}
+
+/// "The determination of the 'best' host is decided by hints that are synchronised between all clients": a host that was given up and has come
+/// back is the best again for all, also for one that misses its new host in the moment in which its game is done with the move.
+#[test]
+fn who_was_given_up_may_be_host_again() {
+    let mut net = Net::of(4);
+    net.give(peer(1), Input::Reachable { nat: NatType::Open, ping_ms: 40 });
+    for id in 2..=4 {
+        net.give(peer(id), Input::Reachable { nat: NatType::Moderate, ping_ms: 40 });
+    }
+    net.run(Duration::from_secs(3));
+    net.answers = Answer::Wait;
+    net.freeze(peer(1));
+    while !(2..=4).all(|id| net.session(peer(id)).leader() == peer(2)) {
+        net.run(Duration::from_millis(5));
+    }
+    net.run(Duration::from_millis(500));
+    net.cut.insert((peer(2), peer(4)));
+    net.run(Duration::from_millis(1_200));
+    net.answers = Answer::Done;
+    while net.seen[&peer(4)].reports.is_empty() {
+        net.run(Duration::from_millis(5));
+    }
+    assert!(!net.session(peer(4)).is_reached(net.now, peer(2)), "it misses its host");
+    net.cut.clear();
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(10));
+    assert_eq!(net.host(), peer(2));
+    let expected = |id| net.session(peer(id)).anticipated();
+    assert_eq!((2..=4).map(expected).collect::<Vec<_>>(), [Some(peer(1)); 3]);
 }
 
 /// A new host's word to a member is lost: that costs a beat of 25 ms, and not the round trips after which it is missed.
