@@ -17,6 +17,7 @@ use crate::message::{Beat, Body, Closed, Welcome};
 use crate::order::OrderName;
 use crate::rhythm::{BEAT, SUSPECT_MIN};
 use crate::session::reign::{LEASE, Mandate, Phase, Reign};
+use crate::session::vacancy::Quorum;
 use crate::session::words::{Cause, Newcomers, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::Failure;
@@ -468,6 +469,15 @@ impl<G: Guards> Session<G> {
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
                 self.leadership = Leadership::Outside { since: now, asked: now };
                 self.be_guest(now, host);
+                let request = self.request();
+                self.send(host, request);
+            }
+            // Whoever goes on for this side's host has not heard that this peer came in.
+            Leadership::Vacant(vacancy)
+                if from == host && vacancy.quorum == Quorum::Missing && self.is_member(host) =>
+            {
+                self.ballot.withdraw();
+                self.leadership = Leadership::Outside { since: now, asked: now };
                 let request = self.request();
                 self.send(host, request);
             }

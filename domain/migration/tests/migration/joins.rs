@@ -8,7 +8,9 @@ use mainstay_migration::{
 
 use crate::net::{Net, peer, snapshot};
 
-fn step_until(net: &mut Net, what: impl Fn(&Net) -> bool) {
+/// Runs until that is so.
+#[track_caller]
+pub fn step_until(net: &mut Net, what: impl Fn(&Net) -> bool) {
     for _ in 0..20_000 {
         if what(net) {
             return;
@@ -87,6 +89,30 @@ fn a_side_without_a_majority_can_be_joined() {
     net.run(Duration::from_secs(8));
     assert_eq!(net.host(), peer(9), "one more host, and still the same session");
     assert_eq!(net.session(peer(9)).stamp(), Stamp { epoch: Epoch::FIRST, fork: 2 });
+}
+
+/// The host of a side without a majority goes within a round trip of letting somebody in: whoever goes on for it has not heard of that,
+/// and the newcomer not of the leaving.
+#[test]
+fn who_comes_to_a_side_as_its_host_goes_is_let_in_by_the_next() {
+    let mut net = Net::of(2);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    net.join(peer(3));
+    net.run(Duration::from_secs(3));
+    net.settle_in(peer(3), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    net.cut.insert((peer(2), peer(3)));
+    net.join(peer(4));
+    step_until(&mut net, |net| net.peers.contains_key(&peer(4)));
+    net.cut.remove(&(peer(2), peer(3)));
+    net.cut.insert((peer(2), peer(4)));
+    net.give(peer(2), Input::Leave);
+    net.kill(peer(2));
+    net.run(Duration::from_secs(6));
+    assert_eq!(net.session(peer(3)).leader(), peer(3), "it has gone on");
+    assert_eq!(net.host(), peer(3));
+    assert!(net.session(peer(3)).roster().members.contains_key(&peer(4)));
 }
 
 /// Whoever joined a side without a majority comes along when that side merges, and gets a vote.
