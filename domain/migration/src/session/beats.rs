@@ -175,6 +175,7 @@ impl<G: Guards> Session<G> {
     fn hear_host(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
         match &beat.leads {
             Leads::Yes(side) => {
+                self.forget_other_side(side.state);
                 self.hear_side(now, from, side, beat);
                 self.hear_host_again(now, beat.echo);
                 if matches!(self.leadership, Leadership::Follows) {
@@ -182,7 +183,10 @@ impl<G: Guards> Session<G> {
                 }
             }
             Leads::Accedes => self.hear_host_again(now, beat.echo),
-            Leads::HandsOver { .. } => self.be_handed_over(now, &beat.leads),
+            Leads::HandsOver { state, .. } => {
+                self.forget_other_side(*state);
+                self.be_handed_over(now, &beat.leads);
+            }
             Leads::No => {}
         }
     }

@@ -191,6 +191,20 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// Whether who holds that has it from a side that its host, who is at `at`, did not go on from: names rise along a chain, and whatever
+    /// comes after `at` is of that host's own time.
+    pub(super) fn is_beside(&self, held: StateId, at: StateId) -> bool {
+        at != StateId::NONE && held > at && held.stamp < self.stamp()
+    }
+
+    /// A certified host says where its game is. Whoever holds another side's state forgets it: its name may be the higher one, and the side that
+    /// gave way would come back with the next host.
+    pub(super) fn forget_other_side(&mut self, at: StateId) {
+        if self.fork.is_none() && self.is_beside(self.held.id(), at) {
+            self.held = State::default();
+        }
+    }
+
     /// Who was to write under that stamp, as far as this peer knows.
     fn writer(&self, stamp: Stamp) -> Option<PeerId> {
         if stamp.fork == 0 { self.ballot.host_of(stamp.epoch) } else { self.heads.of(stamp) }

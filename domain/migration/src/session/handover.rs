@@ -13,7 +13,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads};
 use crate::session::fork::Fork;
-use crate::session::reign::{Phase, Reign};
+use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::vacancy::{Handed, Quorum, Vacancy};
 use crate::session::words::{Cause, End, Output, WithoutMajority};
 use crate::session::{Leadership, Session};
@@ -102,25 +102,25 @@ impl<G: Guards> Session<G> {
 
     /// While another shall be host.
     pub(super) fn hand_over(&mut self, now: Timestamp) {
-        let Leadership::Reigns(Reign { phase: Phase::HandingOver { to, since, state, why, epoch }, .. }) =
-            &self.leadership
-        else {
-            return;
-        };
-        let (to, since, state, why, epoch) = (*to, *since, *state, *why, *epoch);
-        if now >= since + HANDOVER_MAX || self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) {
+        let Leadership::Reigns(Reign { phase, mandate, .. }) = &self.leadership else { return };
+        let Phase::HandingOver { to, since, state, why, epoch } = *phase else { return };
+        // Another side was the larger one while this host had no majority: now nobody takes its session from it.
+        let is_confirmed = why == Handover::Merge && *mandate == Mandate::Confirmed;
+        let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now));
+        if is_confirmed || is_lost || now >= since + HANDOVER_MAX {
             return self.keep_reign();
         }
         let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds);
+        let has_last = holds >= state && !self.is_beside(holds, state);
         if why != Handover::Merge && now >= self.beat_at {
-            if holds < state {
+            if !has_last {
                 self.give_state(to, holds);
             }
             // Of two or three its vote makes the majority, and that is lost as easily.
             self.vote_unasked(now, to, epoch);
         }
         // Merges are asked for by whoever goes on, and what nobody certifies needs no lobby to be handed over.
-        if self.has_lobby() && self.fork.is_none() && why != Handover::Merge && holds >= state {
+        if self.has_lobby() && self.fork.is_none() && why != Handover::Merge && has_last {
             let is_silent = self.line.is_silent(now) || now >= since + LOBBY_PATIENCE && self.line.waits();
             if is_silent && self.config.without_majority == WithoutMajority::Fork {
                 return self.lead_uncertified(now, self.stamp().fork.saturating_add(1));

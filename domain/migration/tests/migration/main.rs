@@ -22,6 +22,7 @@ mod scripts;
 mod seal;
 mod sealed;
 mod sentences;
+mod sides;
 mod speech;
 mod state;
 mod strangers;
