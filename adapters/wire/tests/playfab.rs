@@ -38,17 +38,49 @@ fn the_published_example_is_read_and_told_again_as_it_is() {
     told.build_id.clone_from(&queue.build_id);
     let (told, sent) = (serde_json::to_value(&told).unwrap(), published());
     for (field, value) in sent.as_object().unwrap() {
-        // The base of a rule that has overrides is ignored, and told as what holds at first.
-        if field != "MatchTotalRules" {
-            assert_eq!(as_numbers(&told[field]), as_numbers(value), "{field}");
-        }
+        assert_eq!(as_numbers(&told[field]), as_numbers(value), "{field}");
     }
-    let totals = &told["MatchTotalRules"][0];
-    assert_eq!(
-        totals["Expansion"],
-        json!({ "MaxOverrides": [{ "Value": 4 }, { "Value": 4 }, null], "SecondsBetweenExpansions": 5 })
-    );
-    assert_eq!((&totals["Min"], &totals["Max"]), (&json!(2), &json!(4)));
+}
+
+/// The base of a rule with overrides counts nothing, and is told as it was set: whoever takes the overrides away has it. Where none was
+/// set it is told as their first value, or 0, since PlayFab's clients read a number there.
+#[test]
+fn the_base_beside_overrides_is_told_as_it_was_set() {
+    let queue = |rule: &str, (field, base): (&str, Value), expansion: Value| {
+        let mut queue = json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 4,
+            "Teams": [{ "Name": "a", "MinTeamSize": 1, "MaxTeamSize": 2 }, { "Name": "b", "MinTeamSize": 1, "MaxTeamSize": 2 }] });
+        let mut written = json!({ "Name": "r", "CustomExpansion": expansion });
+        if rule != "TeamSizeBalanceRule" {
+            written["Path"] = json!("latency");
+            written["Attribute"] = json!({ "Path": "a", "Source": "User" });
+            written["DefaultAttributeValue"] =
+                if rule == "SetIntersectionRules" { json!(["x"]) } else { json!(1) };
+        }
+        if !base.is_null() {
+            written[field] = base;
+        }
+        queue[rule] = if rule.ends_with('s') { json!([written]) } else { written };
+        let told =
+            serde_json::to_value(MatchmakingQueueConfig::of(&read(queue).declared(None).unwrap())).unwrap();
+        let told = if rule.ends_with('s') { &told[rule][0] } else { &told[rule] };
+        told[field].clone()
+    };
+    for (rule, field, lists) in [
+        ("DifferenceRules", "Difference", "DifferenceOverrides"),
+        ("TeamDifferenceRules", "Difference", "DifferenceOverrides"),
+        ("TeamSizeBalanceRule", "Difference", "DifferenceOverrides"),
+        ("SetIntersectionRules", "MinIntersectionSize", "MinIntersectionSizeOverrides"),
+        ("RegionSelectionRule", "MaxLatency", "MaxLatencyOverrides"),
+    ] {
+        let told = |base, first: Value| {
+            let expansion = json!({ lists: [first, { "Value": 1 }], "SecondsBetweenExpansions": 5 });
+            queue(rule, (field, base), expansion)
+        };
+        assert_eq!(told(json!(3), Value::Null), json!(3), "{rule}");
+        assert_eq!(told(json!(3), json!({ "Value": 2 })), json!(3), "{rule}");
+        assert_eq!(told(Value::Null, json!({ "Value": 2 })), json!(2), "{rule}");
+        assert_eq!(told(Value::Null, Value::Null), json!(0), "{rule}");
+    }
 }
 
 /// 10 and 10.0 are one number.

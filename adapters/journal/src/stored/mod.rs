@@ -70,6 +70,8 @@ const V3: u8 = 3;
 const V4: u8 = 4;
 /// The format of a queue since it can pause: it only appends variants.
 const V5: u8 = 5;
+/// The format of a queue since a limit with values of its own keeps what was set beside them: it only appends variants.
+const V6: u8 = 6;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
 
@@ -174,7 +176,7 @@ stored! {
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event,
-        V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
+        V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
     Lobby, mainstay_lobby::Event, V1 = lobby_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;

@@ -1,4 +1,4 @@
-//! Format 1 of what a queue matches by.
+//! Format 1 of what a queue matches by, and what format 6 appends to it.
 
 use std::sync::Arc;
 
@@ -129,8 +129,22 @@ enum Merge {
 #[derive(Serialize, Deserialize)]
 enum Expansion<T> {
     Fixed(T),
-    Linear { from: T, delta: Delta<T>, limit: Option<T>, every: u32 },
-    Custom { values: Vec<Option<T>>, every: u32 },
+    Linear {
+        from: T,
+        delta: Delta<T>,
+        limit: Option<T>,
+        every: u32,
+    },
+    Custom {
+        values: Vec<Option<T>>,
+        every: u32,
+    },
+    /// Since format 6.
+    CustomBeside {
+        base: T,
+        values: Vec<Option<T>>,
+        every: u32,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -374,8 +388,12 @@ impl<S> Expansion<S> {
                 limit: limit.map(&each),
                 every: *every,
             },
-            spec::Expansion::Custom { values, every } => {
-                Self::Custom { values: values.iter().map(|value| value.map(&each)).collect(), every: *every }
+            spec::Expansion::Custom { base, values, every } => {
+                let values = values.iter().map(|value| value.map(&each)).collect();
+                match base {
+                    None => Self::Custom { values, every: *every },
+                    Some(base) => Self::CustomBeside { base: each(*base), values, every: *every },
+                }
             }
         }
     }
@@ -393,6 +411,12 @@ impl<S> Expansion<S> {
                 every,
             },
             Self::Custom { values, every } => spec::Expansion::Custom {
+                base: None,
+                values: values.into_iter().map(|value| value.map(&each)).collect(),
+                every,
+            },
+            Self::CustomBeside { base, values, every } => spec::Expansion::Custom {
+                base: Some(each(base)),
                 values: values.into_iter().map(|value| value.map(&each)).collect(),
                 every,
             },

@@ -19,10 +19,10 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0501{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0601{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     // The formats before have the same bytes for all that they knew.
-    for format in [1, 2, 3, 4] {
+    for format in [1, 2, 3, 4, 5] {
         bytes[0] = format;
         assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     }
@@ -236,7 +236,7 @@ fn queues_keep_their_bytes() {
             attribute: Attribute { source: Source::PlayerEntity, path: "$.b".into() },
             weight,
             missing: Missing::UseDefault("c".into()),
-            enforced: Expansion::Custom { values: [Some(Enforced), None].into(), every: 5 },
+            enforced: Expansion::Custom { base: None, values: [Some(Enforced), None].into(), every: 5 },
         },
         RuleKind::Difference {
             attribute: attribute(),
@@ -343,6 +343,30 @@ fn placement_keeps_its_bytes() {
     ] {
         keeps_its_bytes(event, golden);
     }
+}
+
+/// Since format 6: what was set beside a limit's own values. The formats before have those without it.
+#[test]
+fn a_base_beside_overrides_keeps_its_bytes() {
+    let of = |base| {
+        let allowed = Expansion::Custom { base, values: [Some(2), None].into(), every: 5 };
+        let rule =
+            Rule { name: "r".into(), optional_after: None, kind: RuleKind::TeamSizeBalance { allowed } };
+        let spec = QueueSpec::kept(Declared {
+            name: "q".into(),
+            min_match_size: 2,
+            max_match_size: 2,
+            max_ticket_size: None,
+            teams: vec![],
+            rules: vec![rule],
+            regions: vec![],
+            visibility: Visibility::default(),
+            venue: None,
+        });
+        Event::Configured { spec: Arc::new(spec), form: 3 }
+    };
+    keeps_its_bytes(of(Some(3)), "0001710202000001017200060303020102000500000003");
+    keeps_its_bytes(of(None), "00017102020000010172000602020102000500000003");
 }
 
 /// Since format 5.

@@ -147,8 +147,8 @@ fn expansion<T: Clone + std::fmt::Debug + 'static>(
         value.clone().prop_map(Expansion::Fixed),
         (value.clone(), delta, option::of(value.clone()), any::<u32>())
             .prop_map(|(from, delta, limit, every)| Expansion::Linear { from, delta, limit, every }),
-        (vec(option::of(value), 1..4), any::<u32>())
-            .prop_map(|(values, every)| Expansion::Custom { values: values.into(), every }),
+        (option::of(value.clone()), vec(option::of(value), 1..4), any::<u32>())
+            .prop_map(|(base, values, every)| Expansion::Custom { base, values: values.into(), every }),
     ]
 }
 

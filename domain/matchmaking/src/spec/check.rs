@@ -278,7 +278,7 @@ impl Faults {
                 values(&mut [*from, *by].into_iter().chain(*limit));
                 self.ensure(*every > 0, place, || "secondsBetweenExpansions 0".into());
             }
-            Expansion::Custom { values: all, every } => {
+            Expansion::Custom { base: _, values: all, every } => {
                 values(&mut all.iter().filter_map(|value| *value));
                 self.ensure(*every > 0, place, || "secondsBetweenExpansions 0".into());
                 self.ensure(!all.is_empty(), place, || "a custom expansion without a value".into());

@@ -29,6 +29,8 @@ pub enum Expansion<T> {
     /// One value each interval of `every` seconds, beginning with the first at once; the last one stays. `None`: the rule
     /// does not restrict in that interval.
     Custom {
+        /// The limit that was set beside them, which counts nothing while there are values: kept to be told again.
+        base: Option<T>,
         /// The values, at least one.
         values: Arc<[Option<T>]>,
         /// Seconds between two of them.
@@ -91,10 +93,19 @@ impl<T: Threshold> Expansion<T> {
                     (Delta::Down(by), None) => from.down(*by, times),
                 })
             }
-            Self::Custom { values, every } => {
+            Self::Custom { values, every, .. } => {
                 let at = (seconds / (*every).max(1)) as usize;
                 values.get(at).or_else(|| values.last()).copied().flatten()
             }
+        }
+    }
+
+    /// The limit as it was set, whatever it is by and by.
+    #[must_use]
+    pub fn set(&self) -> Option<T> {
+        match self {
+            Self::Custom { base: Some(base), .. } => Some(*base),
+            Self::Fixed(_) | Self::Linear { .. } | Self::Custom { base: None, .. } => self.after(0),
         }
     }
 
@@ -103,7 +114,7 @@ impl<T: Threshold> Expansion<T> {
         let (every, count) = match self {
             Self::Fixed(_) => (1, 0),
             Self::Linear { every, .. } => (*every, EXPANSIONS_MAX),
-            Self::Custom { values, every } => (
+            Self::Custom { values, every, .. } => (
                 *every,
                 u32::try_from(values.len()).unwrap_or(u32::MAX).saturating_sub(1).min(EXPANSIONS_MAX),
             ),
@@ -134,7 +145,8 @@ mod tests {
     /// "Manually specify the values to use for each expansion interval" (SPEC), the first interval beginning at once.
     #[test]
     fn a_custom_expansion_begins_with_its_first_value_and_stays_at_its_last() {
-        let players = Expansion::Custom { values: [Some(50_u32), None, Some(8)].into(), every: 10 };
+        let players =
+            Expansion::Custom { base: Some(9), values: [Some(50_u32), None, Some(8)].into(), every: 10 };
         assert_eq!(
             [0, 9, 10, 20, 500].map(|at| players.after(at)),
             [Some(50), Some(50), None, Some(8), Some(8)]

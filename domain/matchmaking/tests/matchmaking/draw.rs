@@ -92,7 +92,7 @@ fn random_rule(dice: &mut Dice, kind: u32, name: &str) -> Rule {
             let missing =
                 if dice.one_in(2) { Missing::MatchAny } else { Missing::UseDefault(TEXTS[0].into()) };
             let enforced = match dice.below(3) {
-                0 => Expansion::Custom { values: [Some(Enforced), None].into(), every: 7 },
+                0 => Expansion::Custom { base: None, values: [Some(Enforced), None].into(), every: 7 },
                 _ => Expansion::Fixed(Enforced),
             };
             RuleKind::StringEquality { attribute, weight, missing, enforced }
@@ -107,7 +107,7 @@ fn random_rule(dice: &mut Dice, kind: u32, name: &str) -> Rule {
                 if dice.one_in(2) { Missing::MatchAny } else { Missing::UseDefault([Arc::from("a")].into()) };
             let shared = match dice.below(3) {
                 0 => Expansion::Linear { from: 2, delta: Delta::Down(1), limit: None, every: 6 },
-                1 => Expansion::Custom { values: [Some(1), Some(2), Some(0)].into(), every: 4 },
+                1 => Expansion::Custom { base: None, values: [Some(1), Some(2), Some(0)].into(), every: 4 },
                 _ => Expansion::Fixed(1),
             };
             RuleKind::SetIntersection { attribute, weight, missing, shared }
@@ -115,13 +115,18 @@ fn random_rule(dice: &mut Dice, kind: u32, name: &str) -> Rule {
         3 => {
             let min = match dice.below(3) {
                 0 => Expansion::Custom {
+                    base: None,
                     values: [Some(number(4.0)), None, Some(number(1.0))].into(),
                     every: 8,
                 },
                 _ => fixed(1.0),
             };
             let max = match dice.below(3) {
-                0 => Expansion::Custom { values: [Some(number(4.0)), Some(number(6.0))].into(), every: 9 },
+                0 => Expansion::Custom {
+                    base: None,
+                    values: [Some(number(4.0)), Some(number(6.0))].into(),
+                    every: 9,
+                },
                 _ => fixed(5.0),
             };
             RuleKind::MatchTotal { attribute, weight, min, max }
@@ -146,6 +151,7 @@ fn growing_amount(dice: &mut Dice, from: u32) -> Expansion<Amount> {
         0 => Expansion::Fixed(from),
         1 => Expansion::Linear { from, delta: Delta::Up(number(1.5)), limit: Some(number(5.0)), every: 5 },
         _ => Expansion::Custom {
+            base: None,
             values: [Some(from), None, Some(number(1.0)), Some(number(4.0))].into(),
             every: 4,
         },

@@ -72,7 +72,7 @@ fn a_game_that_no_match_has_room_for_is_refused() {
     // Nor is a game refused that waits for a rule to give way.
     let grows = |every| {
         let values = vec![Some(0), Some(1)].into();
-        of_teams((4, 8), &[(0, 4), (0, 4)], vec![even(Expansion::Custom { values, every })])
+        of_teams((4, 8), &[(0, 4), (0, 4)], vec![even(Expansion::Custom { base: None, values, every })])
     };
     assert_eq!(asked(&grows(60), game(4, 1, 0), Some(2)), Ok(()));
     assert_eq!(asked(&grows(60), game(4, 0, 0), Some(2)), teams(6));

@@ -56,8 +56,11 @@ fn one_who_fits_anyone_is_no_bridge() {
 /// "limited to turning the rule off or on during different intervals" (`EnabledOverrides`).
 #[test]
 fn equality_is_off_in_some_intervals() {
-    let enforced =
-        Expansion::Custom { values: [Some(mainstay_matchmaking::spec::Enforced), None].into(), every: 10 };
+    let enforced = Expansion::Custom {
+        base: None,
+        values: [Some(mainstay_matchmaking::spec::Enforced), None].into(),
+        every: 10,
+    };
     let kind = RuleKind::StringEquality {
         attribute: user("Build"),
         weight: Weight::DEFAULT,
@@ -143,7 +146,11 @@ fn skill_based_free_for_all() {
 /// rule is not active during this interval".
 #[test]
 fn custom_differences() {
-    let allowed = Expansion::Custom { values: [Some(number(0.1)), None, Some(number(0.2))].into(), every: 5 };
+    let allowed = Expansion::Custom {
+        base: None,
+        values: [Some(number(0.1)), None, Some(number(0.2))].into(),
+        every: 5,
+    };
     let mut world = World::new(spec(2, 2, vec![difference("Skill", allowed.clone())]));
     world.solo("a", &[number_value(0.0)]);
     world.solo("b", &[number_value(0.9)]);
@@ -160,7 +167,8 @@ fn custom_differences() {
 /// Who allows no difference yet meets equals, also those that allow one by now; and everybody near once it allows one, too.
 #[test]
 fn who_allows_no_difference_meets_its_equals() {
-    let allowed = Expansion::Custom { values: [Some(number(0.0)), Some(number(5.0))].into(), every: 10 };
+    let allowed =
+        Expansion::Custom { base: None, values: [Some(number(0.0)), Some(number(5.0))].into(), every: 10 };
     let mut world = World::new(spec(2, 2, vec![difference("Skill", allowed)]));
     world.solo("a", &[number_value(1.0)]);
     world.solo("b", &[number_value(2.0)]);
@@ -231,7 +239,11 @@ fn a_partys_number_is_merged() {
 /// after some time"; here 5, 4, 2. A fresh player joins those whose requirement has fallen (staff, community question 144077).
 #[test]
 fn fewer_players_suffice_over_time() {
-    let min = Expansion::Custom { values: [5.0, 4.0, 2.0].map(|it| Some(number(it))).into(), every: 10 };
+    let min = Expansion::Custom {
+        base: None,
+        values: [5.0, 4.0, 2.0].map(|it| Some(number(it))).into(),
+        every: 10,
+    };
     let mut world = World::new(spec(2, 5, vec![total("PlayerCount", min, fixed(5.0))]));
     for name in ["a", "b", "c"] {
         world.solo(name, &[number_value(1.0)]);

@@ -66,7 +66,7 @@ impl Preset {
             Self::Eight => (10, teams(5), full(reference()).into_iter().chain(others()).collect()),
             Self::Late => {
                 let values = [0, 50, 100, 150].map(|limit| Some(whole(limit))).into();
-                (10, teams(5), full(Expansion::Custom { values, every: 50 }))
+                (10, teams(5), full(Expansion::Custom { base: None, values, every: 50 }))
             }
             Self::FourByFour => (8, teams(4), vec![skill(reference()), even(Expansion::Fixed(whole(3_500)))]),
         };

@@ -123,7 +123,7 @@ impl Custom {
             return Err("its Expansion has no EnabledOverrides".to_owned());
         };
         let values = overrides.iter().map(|on| on.unwrap_or_default().then_some(Enforced)).collect();
-        Ok(Expansion::Custom { values, every: self.seconds_between_expansions })
+        Ok(Expansion::Custom { base: None, values, every: self.seconds_between_expansions })
     }
 
     /// "If MinOverrides or MaxOverrides is missing, the base value holds" (*Matchmaking configuration examples*).
@@ -135,17 +135,17 @@ impl Custom {
         self.has_only("Expansion", &["MinOverrides", "MaxOverrides"])?;
         let of = |overrides: &Option<Vec<Option<Override>>>, base| match overrides {
             None => Ok(Expansion::Fixed(base)),
-            Some(overrides) => self.each(overrides, amount),
+            Some(overrides) => self.each(Some(base), overrides, amount),
         };
         Ok((of(&self.min_overrides, min)?, of(&self.max_overrides, max)?))
     }
 
-    pub(super) fn amounts(&self, field: &str) -> Result<Expansion<Amount>, String> {
-        self.each(self.of_field(field)?, amount)
+    pub(super) fn amounts(&self, base: Option<Amount>, field: &str) -> Result<Expansion<Amount>, String> {
+        self.each(base, self.of_field(field)?, amount)
     }
 
-    pub(super) fn counts(&self, field: &str) -> Result<Expansion<u32>, String> {
-        self.each(self.of_field(field)?, |value| whole(value, "an override"))
+    pub(super) fn counts(&self, base: Option<u32>, field: &str) -> Result<Expansion<u32>, String> {
+        self.each(base, self.of_field(field)?, |value| whole(value, "an override"))
     }
 
     /// The list that a rule with this limit has. Another rule's is no slip that may be passed over: the limit would be another.
@@ -178,12 +178,13 @@ impl Custom {
 
     fn each<T>(
         &self,
+        base: Option<T>,
         overrides: &[Option<Override>],
         read: impl Fn(f64) -> Result<T, String>,
     ) -> Result<Expansion<T>, String> {
         let read = |it: &Option<Override>| it.map(|it| read(it.value())).transpose();
         let values = overrides.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Expansion::Custom { values, every: self.seconds_between_expansions })
+        Ok(Expansion::Custom { base, values, every: self.seconds_between_expansions })
     }
 
     pub(super) fn of_enforced(limit: &Expansion<Enforced>) -> Option<Self> {
@@ -223,7 +224,7 @@ impl Custom {
 
 fn custom<T>(limit: &Expansion<T>) -> Option<(&[Option<T>], u32)> {
     match limit {
-        Expansion::Custom { values, every } => Some((values, *every)),
+        Expansion::Custom { values, every, .. } => Some((values, *every)),
         Expansion::Fixed(_) | Expansion::Linear { .. } => None,
     }
 }

@@ -277,7 +277,12 @@ impl Reading<'_> {
     fn amounts(&mut self, from: Option<f64>, field: &str) -> Option<Expansion<Amount>> {
         self.one_expansion()?;
         if let Some(custom) = &self.rule.custom_expansion {
-            return self.noted(custom.amounts(field));
+            // It counts nothing, and may be missing; but it is told again, so it has to be a number that can be kept.
+            let base = match from {
+                None => None,
+                Some(_) => Some(self.amount(from, field)?),
+            };
+            return self.noted(custom.amounts(base, field));
         }
         let from = self.amount(from, field)?;
         match &self.rule.linear_expansion {
@@ -294,7 +299,7 @@ impl Reading<'_> {
     ) -> Option<Expansion<u32>> {
         self.one_expansion()?;
         if let Some(custom) = &self.rule.custom_expansion {
-            return self.noted(custom.counts(field));
+            return self.noted(custom.counts(from, field));
         }
         let Some(from) = from else { return self.fault(format!("{field} is missing, or no whole number")) };
         match &self.rule.linear_expansion {
@@ -337,7 +342,7 @@ impl QueueRule {
                     .with_difference(allowed)
             },
             RuleKind::SetIntersection { attribute, weight, missing, shared } => Self {
-                min_intersection_size: Some(shared.after(0).unwrap_or_default()),
+                min_intersection_size: Some(shared.set().unwrap_or_default()),
                 linear_expansion: Linear::of_counts(shared),
                 custom_expansion: Custom::of_counts(shared, |it| &mut it.min_intersection_size_overrides),
                 ..common.ranked(attribute, *weight).with_missing(missing, |texts| {
@@ -345,15 +350,15 @@ impl QueueRule {
                 })
             },
             RuleKind::MatchTotal { attribute, weight, min, max } => Self {
-                min: Some(min.after(0).unwrap_or_default().to_f64()),
-                max: Some(max.after(0).unwrap_or_default().to_f64()),
+                min: Some(min.set().unwrap_or_default().to_f64()),
+                max: Some(max.set().unwrap_or_default().to_f64()),
                 expansion: Custom::of_totals(min, max),
                 ..common.ranked(attribute, *weight)
             },
             RuleKind::RegionSelection { path, weight, latency } => Self {
                 path: Some(path.to_string()),
                 weight: Some(weight.get().to_f64()),
-                max_latency: Some(latency.after(0).unwrap_or_default()),
+                max_latency: Some(latency.set().unwrap_or_default()),
                 linear_expansion: Linear::of_counts(latency),
                 custom_expansion: Custom::of_counts(latency, |it| &mut it.max_latency_overrides),
                 ..common
@@ -364,7 +369,7 @@ impl QueueRule {
                 ..common.with_difference(allowed)
             },
             RuleKind::TeamSizeBalance { allowed } => Self {
-                difference: Some(allowed.after(0).unwrap_or_default().into()),
+                difference: Some(allowed.set().unwrap_or_default().into()),
                 linear_expansion: Linear::of_counts(allowed),
                 custom_expansion: Custom::of_counts(allowed, |it| &mut it.difference_overrides),
                 ..common
@@ -388,7 +393,7 @@ impl QueueRule {
 
     fn with_difference(self, allowed: &Expansion<Amount>) -> Self {
         Self {
-            difference: Some(allowed.after(0).unwrap_or_default().to_f64()),
+            difference: Some(allowed.set().unwrap_or_default().to_f64()),
             linear_expansion: Linear::of_amounts(allowed),
             custom_expansion: Custom::of_amounts(allowed),
             ..self
