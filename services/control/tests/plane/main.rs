@@ -18,6 +18,7 @@ mod playfab;
 mod queues;
 mod reasons;
 mod refusals;
+mod scenarios;
 mod series;
 mod streams;
 mod support;

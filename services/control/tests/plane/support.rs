@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
-use mainstay_control::{Config, Control, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title};
+use mainstay_control::{BuildTarget, Config, Control, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title};
 use mainstay_core::slot::{
     Caps, Checks, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy, StopPolicy,
 };
@@ -40,6 +40,8 @@ pub const REGION: RegionId = RegionId(Uuid::from_bytes([0x44; 16]));
 pub const TOKEN: &str = "join-token";
 pub const TITLE: &str = "A1B2C3D4";
 pub const TITLE_SECRET: &str = "title-secret";
+/// What PlayFab would call the fleet `arena`'s build configuration `ranked`.
+pub const PLAYFAB_BUILD: &str = "29ba9d61-6bd0-4f2e-8c1e-0d1a2b3c4d5e";
 pub const ADMIN: (&str, &str) = ("admin", "admin-secret");
 pub const ALLOCATOR: (&str, &str) = ("allocator", "allocator-secret");
 pub const OPERATOR: (&str, &str) = ("operator", "operator-secret");
@@ -217,7 +219,12 @@ impl World {
             builds: Some(dir.path().join("builds")),
             host: Arc::new(NoHostChecks),
             providers: mainstay_control::Programs::new(),
-            playfab_builds: mainstay_control::Builds::default(),
+            playfab_builds: [(
+                PLAYFAB_BUILD.to_owned(),
+                BuildTarget { fleet: "arena".into(), build_configuration: "ranked".into() },
+            )]
+            .into_iter()
+            .collect(),
             stun: None,
             relay: None,
             lobby: Some(mainstay_control::LobbyConfig {
