@@ -11,6 +11,7 @@
 //! said once that was durable. [`Control::start`] gives a [`Handle`]; `main` waits for its [`Handle::failed`].
 #![forbid(unsafe_code)]
 
+mod allowance;
 mod chronicle;
 mod config;
 mod counted;

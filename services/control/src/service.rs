@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
+use crate::allowance::Allowance;
 use crate::chronicle::Told;
 use crate::config::{Config, Listen, Offered, as_told};
 use crate::doors::{self, Wire};
@@ -128,11 +129,12 @@ impl Control {
         let read = (config.playfab_builds, objects.clone());
         let queues = Queues::open(config.journal.clone(), placement.clone(), read).await?;
         let tokens = Arc::new(TokenKeys::of(&config.join_token));
+        let allowance = Arc::new(Allowance::new());
         let playfab = match config.playfab.take() {
             Some(playfab) => {
                 let kept = (queues.clone(), objects.clone());
                 let seen = (&config.clock, Arc::clone(&config.metrics));
-                Some(playfab.open(kept, seen, Arc::clone(&tokens)).await?)
+                Some(playfab.open(kept, seen, Arc::clone(&tokens), Arc::clone(&allowance)).await?)
             }
             None => None,
         };
@@ -208,6 +210,7 @@ impl Control {
             objects,
             lobby,
             identity,
+            allowance,
             access,
             own_accounts,
             tokens,

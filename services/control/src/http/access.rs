@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mainstay_core::{ServerId, Tenure, Timestamp};
 use mainstay_fleet::catalog::{CredentialDeclaration, Role};
-use mainstay_matchmaking::{Caller as Asker, Entity};
+use mainstay_matchmaking::Caller as Asker;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -19,7 +19,7 @@ use super::token::{Claims, OfServer};
 use crate::config::SECRET_BYTES_MAX;
 use crate::identity::Purpose;
 
-/// Where players show who they are: as on PlayFab's face.
+/// Where players, game servers and the title show who they are: as on PlayFab's face.
 const ENTITY_TOKEN: &str = "x-entitytoken";
 /// What images in a registry begin with: they are no files of this host.
 const REGISTRY: &str = "docker://";
@@ -91,8 +91,8 @@ enum Rights {
     Role(Role),
     /// It is this game server: it may look at itself and at its own session, and as a process in a session ask for backfill.
     Server(OfServer),
-    /// It is this player: it may look at its own tickets of queues, and cancel them.
-    Player(Entity),
+    /// It is whom PlayFab's logins gave an entity token: a player, a game server or the title. It may what it may on that face.
+    Entity(Asker),
 }
 
 /// What of their role's permissions a caller has.
@@ -152,11 +152,11 @@ impl Access {
 }
 
 impl App {
-    /// Who asks, by their header; a player, where there is none but its entity token.
+    /// Who asks, by their header; by an entity token, where there is none but that.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
         let Some(header) = headers.get(AUTHORIZATION) else {
             let token = headers.get(ENTITY_TOKEN).ok_or(Denied::NoCredentials)?;
-            return self.of_player(token.to_str().map_err(|_| Denied::Unreadable)?);
+            return self.of_entity(token.to_str().map_err(|_| Denied::Unreadable)?);
         };
         let header = header.to_str().map_err(|_| Denied::Unreadable)?;
         let (scheme, rest) = header.split_once(' ').ok_or(Denied::Unreadable)?;
@@ -175,19 +175,19 @@ impl App {
         Err(Denied::Unreadable)
     }
 
-    /// The player whose entity token this is: of PlayFab's logins, where there are any.
-    fn of_player(&self, token: &str) -> Result<Caller, Denied> {
+    /// Whose entity token this is: of PlayFab's logins, where there are any.
+    fn of_entity(&self, token: &str) -> Result<Caller, Denied> {
         let identity = self.identity.as_ref().ok_or(Denied::WrongToken)?;
         let holder = identity.read(Purpose::Entity, token, self.now()).map_err(|_| Denied::WrongToken)?;
-        match identity.caller(&holder) {
-            Asker::Player(player) => Ok(Caller {
-                key: format!("player:{player}"),
-                rights: Rights::Player(player),
-                scopes: Scopes::Only(Vec::new()),
-            }),
-            // These have credentials of this face.
-            Asker::Server(_) | Asker::Hosted(_) | Asker::Title => Err(Denied::WrongToken),
-        }
+        let asker = identity.caller(&holder);
+        let key = match &asker {
+            Asker::Player(player) => format!("player:{player}"),
+            Asker::Server(server) => format!("entity:{server}"),
+            Asker::Title => format!("entity:{}", holder.entity),
+            // A process has its daemon's token, which is shown as a bearer's.
+            Asker::Hosted(_) => return Err(Denied::WrongToken),
+        };
+        Ok(Caller { key, rights: Rights::Entity(asker), scopes: Scopes::Only(Vec::new()) })
     }
 
     /// Who asks, if they may.
@@ -235,7 +235,7 @@ impl Caller {
     pub(crate) const fn server(&self) -> Option<ServerId> {
         match &self.rights {
             Rights::Server(shown) => Some(shown.server),
-            Rights::Role(_) | Rights::Player(_) => None,
+            Rights::Role(_) | Rights::Entity(_) => None,
         }
     }
 
@@ -243,14 +243,14 @@ impl Caller {
     pub(crate) const fn tenure(&self) -> Option<Tenure> {
         match &self.rights {
             Rights::Server(shown) => shown.tenure,
-            Rights::Role(_) | Rights::Player(_) => None,
+            Rights::Role(_) | Rights::Entity(_) => None,
         }
     }
 
-    /// The player who asks for itself, where one does.
-    pub(crate) const fn player(&self) -> Option<&Entity> {
+    /// The player, game server or title that asks by an entity token, where one does.
+    pub(crate) const fn entity(&self) -> Option<&Asker> {
         match &self.rights {
-            Rights::Player(player) => Some(player),
+            Rights::Entity(asker) => Some(asker),
             Rights::Role(_) | Rights::Server(_) => None,
         }
     }
@@ -281,7 +281,7 @@ impl Caller {
                 permission,
                 Permission::Read | Permission::AllocationsGet | Permission::AllocationsList
             ),
-            Rights::Server(_) | Rights::Player(_) => false,
+            Rights::Server(_) | Rights::Entity(_) => false,
         };
         let scope = permission.scope();
         let by_scope = match &self.scopes {
@@ -313,6 +313,11 @@ impl Permission {
 }
 
 impl Denied {
+    /// Who may not do this, whatever its role.
+    pub(crate) const fn of(permission: Permission) -> Self {
+        Self::Forbidden(permission.scope())
+    }
+
     pub(crate) const fn status(self) -> u16 {
         match self {
             Self::NoCredentials

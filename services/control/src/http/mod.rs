@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use utoipa_axum::router::OpenApiRouter;
 use uuid::Uuid;
 
+use crate::allowance::Allowance;
 use crate::chronicle::Told;
 use crate::config::LogTail;
 use crate::doctor::HostChecks;
@@ -60,6 +61,8 @@ pub(crate) struct App {
     pub(crate) lobby: Option<Lobbies>,
     /// Who players are, where they log in.
     pub(crate) identity: Option<Arc<Identity>>,
+    /// How often who shows an entity token may ask.
+    pub(crate) allowance: Arc<Allowance>,
     pub(crate) access: Access,
     /// The accounts that the next start admits again.
     pub(crate) own_accounts: BTreeSet<String>,

@@ -4,11 +4,12 @@ use mainstay_matchmaking::{Command, Entity, Lease, Rejection, TakenOut, Terms};
 use mainstay_wire::playfab::answer::{BackfillAnswer, Created, Done, Listed};
 use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket, OnPlayerTakenOut};
 
+use super::Face;
 use super::callers::Server;
 use super::members::{Named, give_up_after, made, new_ticket, player_of, sent};
 use super::refusal::Refusal;
 use super::tickets::objects;
-use super::{Face, limits};
+use crate::allowance;
 
 impl Face {
     /// `CreateServerBackfillTicket`.
@@ -23,7 +24,9 @@ impl Face {
         let details = asked.server_details.clone().unwrap_or_default();
         let details = details.details().map_err(|why| Refusal::field("ServerDetails.Ports", why))?;
         let charged = || players.iter().map(|player| &player.entity);
-        self.limits.backfill(&queue.name, charged(), self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        self.allowance
+            .backfill(&queue.name, charged(), self.now())
+            .map_err(|it| Refusal::matching_rate(&it))?;
         let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
         let taken_out = match asked.on_player_taken_out {
             OnPlayerTakenOut::Cancel => TakenOut::Ends,
@@ -43,7 +46,7 @@ impl Face {
         let answer = self.queues.ask_with(&queue.open, &players, command).await;
         let answer = answer.inspect_err(|not| {
             if not.is_refused() {
-                self.limits.no_backfill(&queue.name, charged(), self.now());
+                self.allowance.no_backfill(&queue.name, charged(), self.now());
             }
         })?;
         Ok(Created { ticket_id: made(answer, ticket) })
@@ -52,8 +55,8 @@ impl Face {
     /// `GetServerBackfillTicket`. A server that looks at its ticket goes on: a lease is renewed by that.
     pub(super) async fn backfill(&self, server: Server, asked: OfTicket) -> Result<BackfillAnswer, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        let about = limits::Asked { caller: &server.caller, queue: &queue.name, about: &asked.ticket_id };
-        self.limits.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: &asked.ticket_id };
+        self.allowance.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let asker = server.caller.clone();
         let found = queue.open.read(move |queue, _| queue.backfill(ticket, &asker).cloned()).await??;
         if let (Lease::Renewed { .. }, None) = (found.terms.lease, found.stage.ended()) {
@@ -87,8 +90,8 @@ impl Face {
     /// `ListServerBackfillTicketsForPlayer`.
     pub(super) async fn list_backfills(&self, server: Server, asked: OfPlayer) -> Result<Listed, Refusal> {
         let (queue, player) = self.of_player(&asked)?;
-        let about = limits::Asked { caller: &server.caller, queue: &queue.name, about: player.as_str() };
-        self.limits.list_backfills(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: player.as_str() };
+        self.allowance.list_backfills(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.backfills_of(&player, &server.caller)).await??;
         Ok(Listed { ticket_ids: found.into_iter().collect() })
     }

@@ -117,7 +117,7 @@ impl Face {
         if self.identity.is_title_secret(secret) {
             return Ok(());
         }
-        self.limits.wrong_secrets.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
+        self.allowance.wrong_secrets.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
         tracing::warn!(from = ?asked.from, "the PlayFab face was shown a wrong secret of the title");
         Err(Refusal::secret())
     }

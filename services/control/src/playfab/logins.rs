@@ -32,7 +32,7 @@ impl Face {
                 ));
             }
         }
-        self.limits.logins.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
+        self.allowance.logins.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
         let known = self.identity.title_id();
         if !login.title_id.eq_ignore_ascii_case(known) {
             return Err(Refusal::title(&login.title_id, known));
@@ -43,7 +43,7 @@ impl Face {
     /// `LoginWithServerCustomId`: the title vouches for a player.
     pub(super) fn login_vouched(&self, asked: &Asked) -> Result<LoginResult, Refusal> {
         self.by_secret(asked)?;
-        self.limits.vouched_logins.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
+        self.allowance.vouched_logins.charge([asked.from], self.now()).map_err(|it| Refusal::rate(&it))?;
         let login: LoginWithServerCustomId = asked.read()?;
         self.logged_in("ServerCustomId", &login.server_custom_id)
     }
@@ -87,7 +87,9 @@ impl Face {
     fn entity_token_of(&self, holder: &Holder) -> Result<EntityTokenAnswer, Refusal> {
         let now = self.now();
         match self.identity.caller(holder) {
-            Caller::Title => self.limits.title_tokens.charge([()], now).map_err(|it| Refusal::rate(&it))?,
+            Caller::Title => {
+                self.allowance.title_tokens.charge([()], now).map_err(|it| Refusal::rate(&it))?
+            }
             Caller::Player(_) | Caller::Server(_) | Caller::Hosted(_) => {
                 self.identity.count(&holder.entity, now)?;
             }

@@ -5,18 +5,19 @@ use mainstay_matchmaking::Caller;
 use mainstay_wire::playfab::answer::{MatchAnswer, StatisticsAnswer};
 use mainstay_wire::playfab::request::{GetMatch, OfQueue};
 
+use super::Face;
 use super::members::id;
 use super::refusal::Refusal;
 use super::tickets::objects;
-use super::{Face, limits};
+use crate::allowance;
 
 impl Face {
     /// `GetMatch`.
     pub(super) async fn formed_match(&self, caller: Caller, asked: GetMatch) -> Result<MatchAnswer, Refusal> {
         let queue = self.queue(&asked.queue_name)?;
         let formed = MatchId(id("MatchId", &asked.match_id)?);
-        let about = limits::Asked { caller: &caller, queue: &queue.name, about: &asked.match_id };
-        self.limits.read_match(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &asked.match_id };
+        self.allowance.read_match(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.formed_match(formed, &caller).cloned()).await??;
         let objects = asked.return_member_attributes.then(|| objects(asked.escape_object));
         Ok(MatchAnswer::of(&found, objects))
@@ -29,8 +30,8 @@ impl Face {
         asked: OfQueue,
     ) -> Result<StatisticsAnswer, Refusal> {
         let queue = self.queue(&asked.queue_name)?;
-        let about = limits::Asked { caller: &caller, queue: &queue.name, about: "" };
-        self.limits.look(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: "" };
+        self.allowance.look(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.statistics(&caller)).await??;
         Ok(StatisticsAnswer::of(&found))
     }

@@ -12,7 +12,6 @@ mod call;
 mod callers;
 mod door;
 mod inflated;
-mod limits;
 mod logins;
 mod matches;
 mod members;
@@ -29,9 +28,9 @@ use axum::extract::DefaultBodyLimit;
 use mainstay_core::Timestamp;
 use mainstay_runtime::Clock;
 
-use self::limits::Limits;
 pub(crate) use self::opened::Opened;
 pub use self::opened::PlayFab;
+use crate::allowance::Allowance;
 use crate::http::TokenKeys;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
@@ -54,7 +53,7 @@ struct Face {
     queues: Queues,
     objects: Objects,
     clock: Arc<dyn Clock>,
-    limits: Limits,
+    allowance: Arc<Allowance>,
     /// By which hosted processes are known.
     tokens: Arc<TokenKeys>,
     metrics: Arc<Metrics>,
@@ -63,10 +62,11 @@ struct Face {
 impl Face {
     fn new(
         (identity, logins, tokens): (Arc<Identity>, Logins, Arc<TokenKeys>),
+        allowance: Arc<Allowance>,
         (queues, objects): (Queues, Objects),
         (clock, metrics): (Arc<dyn Clock>, Arc<Metrics>),
     ) -> Self {
-        Self { identity, logins, queues, objects, clock, limits: Limits::new(), tokens, metrics }
+        Self { identity, logins, queues, objects, clock, allowance, tokens, metrics }
     }
 
     fn now(&self) -> Timestamp {

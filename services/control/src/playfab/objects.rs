@@ -79,7 +79,7 @@ impl Face {
             Caller::Hosted(_) => return Err(Refusal::may_not("a hosted process keeps no objects")),
         };
         let now = self.now();
-        self.limits.objects.charge([(charged, &entity)], now).map_err(|it| Refusal::rate(&it))?;
+        self.allowance.objects.charge([(charged, &entity)], now).map_err(|it| Refusal::rate(&it))?;
         if is_own { Ok(entity) } else { Err(Refusal::may_not("these objects are another entity's")) }
     }
 }

@@ -8,6 +8,7 @@ use mainstay_runtime::Clock;
 use tokio::net::TcpListener;
 
 use super::{Face, Logins, router};
+use crate::allowance::Allowance;
 use crate::doors;
 use crate::error::StartError;
 use crate::http::TokenKeys;
@@ -42,13 +43,14 @@ impl PlayFab {
         kept: (Queues, Objects),
         (clock, metrics): (&Arc<dyn Clock>, Arc<Metrics>),
         tokens: Arc<TokenKeys>,
+        allowance: Arc<Allowance>,
     ) -> Result<Opened, StartError> {
         let listeners = doors::bind(&self.listen)?;
         let (title, now) = (self.title, clock.now());
         let opened = tokio::task::spawn_blocking(move || Identity::open(title, now)).await;
         let identity = Arc::new(opened.map_err(|_| StartError::Thread)??);
-        let face =
-            Face::new((Arc::clone(&identity), self.logins, tokens), kept, (Arc::clone(clock), metrics));
+        let who = (Arc::clone(&identity), self.logins, tokens);
+        let face = Face::new(who, allowance, kept, (Arc::clone(clock), metrics));
         Ok(Opened { listeners, router: router(Arc::new(face)), identity })
     }
 }

@@ -8,9 +8,9 @@ use mainstay_wire::playfab::{EntityKey, Objects};
 
 use super::Face;
 use super::callers::Server;
-use super::limits;
 use super::members::{Named, give_up_after, id, made, new_ticket, player_of, sent};
 use super::refusal::Refusal;
+use crate::allowance;
 use crate::queues::{NotTaken, members};
 
 impl Face {
@@ -51,7 +51,7 @@ impl Face {
         let give_up_after = waits(&asked)?;
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
         let charged = || players.iter().map(|player| &player.entity);
-        self.limits
+        self.allowance
             .membership(&queue.name, charged(), self.now())
             .map_err(|it| Refusal::matching_rate(&it))?;
         let ticket = new_ticket()?;
@@ -66,7 +66,7 @@ impl Face {
         let answer = self.queues.ask_with(&queue.open, &players, command).await;
         let answer = answer.inspect_err(|not| {
             if not.is_refused() {
-                self.limits.no_membership(&queue.name, charged(), self.now());
+                self.allowance.no_membership(&queue.name, charged(), self.now());
             }
         })?;
         Ok(Created { ticket_id: made(answer, ticket) })
@@ -94,21 +94,21 @@ impl Face {
     fn joins(&self, caller: &Caller, queue: &Named) -> Result<(), Refusal> {
         let Caller::Player(player) = caller else { return Ok(()) };
         let charged = std::iter::once(player);
-        self.limits.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))
+        self.allowance.membership(&queue.name, charged, self.now()).map_err(|it| Refusal::matching_rate(&it))
     }
 
     /// A ticket that its queue refused is not charged for.
     fn does_not_join(&self, caller: &Caller, queue: &Named, not: &NotTaken) {
         if let (Caller::Player(player), true) = (caller, not.is_refused()) {
-            self.limits.no_membership(&queue.name, std::iter::once(player), self.now());
+            self.allowance.no_membership(&queue.name, std::iter::once(player), self.now());
         }
     }
 
     /// `GetMatchmakingTicket`.
     pub(super) async fn ticket(&self, caller: Caller, asked: OfTicket) -> Result<TicketAnswer, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        let about = limits::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
-        self.limits.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
+        self.allowance.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.ticket(ticket, &caller).cloned()).await??;
         Ok(TicketAnswer::of(&found, &queue.name, objects(asked.escape_object)))
     }
@@ -116,8 +116,8 @@ impl Face {
     /// `CancelMatchmakingTicket`.
     pub(super) async fn cancel_ticket(&self, caller: Caller, asked: OfTicket) -> Result<Done, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        let about = limits::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
-        self.limits.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
+        self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         queue.open.ask(Command::CancelTicket { ticket, caller }).await??;
         Ok(Done {})
     }
@@ -125,8 +125,8 @@ impl Face {
     /// `CancelAllMatchmakingTicketsForPlayer`.
     pub(super) async fn cancel_all_tickets(&self, caller: Caller, asked: OfPlayer) -> Result<Done, Refusal> {
         let (queue, player) = (self.queue(&asked.queue_name)?, subject(&caller, asked.entity.as_ref())?);
-        let about = limits::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
-        self.limits.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
+        self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         queue.open.ask(Command::CancelAllTickets { player, caller }).await??;
         Ok(Done {})
     }
@@ -134,8 +134,8 @@ impl Face {
     /// `ListMatchmakingTicketsForPlayer`.
     pub(super) async fn list_tickets(&self, caller: Caller, asked: OfPlayer) -> Result<Listed, Refusal> {
         let (queue, player) = (self.queue(&asked.queue_name)?, subject(&caller, asked.entity.as_ref())?);
-        let about = limits::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
-        self.limits.list(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
+        self.allowance.list(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.tickets_of(&player, &caller)).await??;
         Ok(Listed { ticket_ids: found.into_iter().collect() })
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
 use mainstay_matchmaking::spec::{Fault, QueueSpec};
-use mainstay_matchmaking::{Command, Entity, Lease, Queue, Rejection};
+use mainstay_matchmaking::{Command, Lease, Queue, Rejection};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use tokio::sync::Mutex;
@@ -33,7 +33,6 @@ pub(crate) use self::placement::Placement;
 use self::watched::QueueHands;
 pub(crate) use self::watched::{News, Watched, Watching};
 use crate::declare::named;
-use crate::limiter::{Exceeded, Limit};
 use crate::objects::Objects;
 
 /// What the names of queues' shards begin with; the UUID of the queue's name follows.
@@ -41,8 +40,6 @@ pub(crate) const QUEUE_PREFIX: &str = "queue/";
 /// The most queues, with those that were removed: each is a task, an engine and a place in every look at all of them. A title
 /// has tens.
 pub(crate) const QUEUES_MAX: usize = 1_000;
-/// Calls of one player a minute about its own tickets: it looks every six seconds, as on PlayFab's face, and cancels as often.
-const PLAYERS_CALLS: u32 = 20;
 /// Queues' names may have capitals, and be as long as the name of a shard, so shards are called by a UUID of them.
 const NAMES: Uuid = Uuid::from_u128(0x3d0f_51b4_8e6b_4c0e_a1f9_27c4_6b0a_94de);
 
@@ -56,8 +53,6 @@ struct Inner {
     placement: Placement,
     hosts: Hosts,
     builds: Builds,
-    /// Players who ask about their own tickets.
-    players: Limit,
     /// What players have stored.
     objects: Objects,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
@@ -125,7 +120,6 @@ impl Queues {
             placement,
             hosts,
             builds,
-            players: Limit::new("calls of one player about its tickets", PLAYERS_CALLS),
             objects,
             open: RwLock::default(),
             shards: Mutex::new(BTreeMap::new()),
@@ -143,14 +137,6 @@ impl Queues {
     /// Those that take tickets, by name.
     pub(crate) fn now(&self) -> Arc<BTreeMap<Arc<str>, OpenQueue>> {
         Arc::clone(&self.0.open.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Lets in a call of a player about its own tickets, over the native face.
-    ///
-    /// # Errors
-    /// It has asked more often than it may.
-    pub(crate) fn admit(&self, player: &Entity, now: Timestamp) -> Result<(), Exceeded> {
-        self.0.players.charge([player], now)
     }
 
     /// The servers that games run on here.

@@ -10,6 +10,7 @@ mod beyond;
 mod clock;
 mod configuration;
 mod durable;
+mod entities;
 mod logs;
 mod native;
 mod operating;

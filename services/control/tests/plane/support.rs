@@ -304,6 +304,12 @@ impl World {
         self.send(request, method, path, Vec::new()).await
     }
 
+    /// A call by an entity token.
+    pub async fn by_entity(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
+        let request = hyper::Request::builder().header("x-entitytoken", token);
+        self.send(request, method, path, body.to_string().into_bytes()).await
+    }
+
     /// A call of the administrator with headers of its own.
     pub async fn request(
         &self,

@@ -73,6 +73,13 @@ impl Failure {
             .again_in(Duration::from_secs(exceeded.seconds()))
     }
 
+    /// An entity token was shown more often than it may be.
+    pub(in crate::http) fn calls_too_often(exceeded: &Exceeded) -> Self {
+        let fix = "wait as long as Retry-After says; the limits are in docs/reference/playfab.md";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "MS-M018", exceeded.to_string(), fix)
+            .again_in(Duration::from_secs(exceeded.seconds()))
+    }
+
     /// What a game is to be told finds no room in a message, even without attributes.
     pub(in crate::http) fn untellable() -> Self {
         let detail = format!("how the game's backfill stands takes more than {KEPT_BYTES_MAX} bytes");

@@ -79,7 +79,7 @@ async fn openapi() -> Response {
 )]
 struct Description;
 
-/// The ways to say who asks; the last is of players, for their own tickets.
+/// The ways to say who asks; the last is of players for their own tickets, of game servers and of the title, by PlayFab's logins.
 struct Schemes;
 
 impl Modify for Schemes {
@@ -89,7 +89,7 @@ impl Modify for Schemes {
         components.add_security_scheme("basic", http(HttpAuthScheme::Basic));
         components.add_security_scheme("token", http(HttpAuthScheme::Bearer));
         let shown = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("X-EntityToken")));
-        components.add_security_scheme("player", shown);
+        components.add_security_scheme("entity", shown);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/players/{player}/objects`: what players have stored, for the studio's own services.
+//! `/v1/players/{player}/objects`: what players have stored, for the studio's own services, and for whoever has an entity token of its own.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 use super::super::App;
 use super::super::access::Permission;
 use super::super::failure::{Failure, Native};
-use super::matching::player_named;
+use super::matching::{Asking, player_named};
 use crate::objects::values;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -30,6 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     operation_id = "getObjects",
     path = "/v1/players/{player}/objects",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("player" = String, Path, description = "The player's id, as in a ticket")),
     responses((status = 200, description = "What it has stored; nothing, at version 0, where it never stored anything", body = ObjectsView), (status = 400, description = "That is no player", body = Problem)),
 )]
@@ -38,8 +39,10 @@ async fn read(
     Path(player): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<ObjectsView>, Native> {
-    app.permit(&headers, Permission::Read)?;
-    view(&app, &player_named(player)?).await
+    let asking = Asking::by_account_or_token(&app, &app.caller(&headers)?, Permission::Read)?;
+    let entity = player_named(player)?;
+    asking.about_objects(&entity)?;
+    view(&app, &entity).await
 }
 
 /// Stores objects, and removes them; all that are named, or none. Tickets that are made from the answer on are read with them.
@@ -48,6 +51,7 @@ async fn read(
     operation_id = "setObjects",
     path = "/v1/players/{player}/objects",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("player" = String, Path, description = "The player's id, as in a ticket")),
     request_body = ObjectsRequest,
     responses((status = 200, description = "What it has stored now, which is durable", body = ObjectsView), (status = 400, description = "That is no player, or its objects are too many or too large", body = Problem), (status = 409, description = "They are at another version", body = Problem), (status = 503, description = "As much is stored as may be", body = Problem)),
@@ -60,8 +64,9 @@ async fn change(
 ) -> Result<Json<ObjectsView>, Native> {
     let caller = app.caller(&headers)?;
     let asked: ObjectsRequest = super::body(body)?;
-    caller.may(Permission::Match)?;
+    let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let entity = player_named(player)?;
+    asking.about_objects(&entity)?;
     let becomes = |value: Value| match value {
         Value::Null => Becomes::Gone,
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {

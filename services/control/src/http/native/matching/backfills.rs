@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, TakenOut, Terms};
+use mainstay_matchmaking::{Command, Kind, TakenOut, Terms};
 use mainstay_wire::native::{BackfillRequest, OnPlayerTakenOut, Page, TicketView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -19,7 +19,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::Native;
 use super::super::paging::{Asked, page};
-use super::{OfPlayer, Whose, free, new_ticket, queue_of, sent, ticket_for};
+use super::{Asking, OfPlayer, Whose, free, new_ticket, queue_of, sent, ticket_for};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
@@ -31,6 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     operation_id = "createBackfill",
     path = "/v1/queues/{queue}/backfills",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
     request_body = BackfillRequest,
     responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another backfill ticket, or the key has made another one", body = Problem)),
@@ -44,7 +45,7 @@ async fn make(
     let caller = app.caller(&headers)?;
     let body = super::super::bytes(body)?;
     let asked: BackfillRequest = super::super::body(Ok(body.clone()))?;
-    let asker = super::asker(&app, &caller, Permission::Match).await?;
+    let asking = Asking::by_servers(&app, &caller, Permission::Match).await?;
     let queue = queue_of(&app, &name)?;
     let ticket = new_ticket(&headers, &caller, (&name, Kind::Backfill), &body)?;
     let (players, server) = (sent(asked.players)?, asked.server.details());
@@ -52,7 +53,7 @@ async fn make(
     let terms = Terms { lease, taken_out: taken_out(asked.on_player_taken_out) };
     let command = |members, form| Command::CreateBackfill {
         ticket,
-        caller: asker.clone(),
+        caller: asking.asker().clone(),
         members,
         server: server.clone(),
         places: asked.places,
@@ -60,7 +61,8 @@ async fn make(
         terms,
         form,
     };
-    let made = ticket_for(&app, (&queue, name), &players, command).await?;
+    let of = (&queue, name, Kind::Backfill);
+    let made = ticket_for(&asking, of, &players, command).await?;
     Ok((StatusCode::CREATED, Json(made)).into_response())
 }
 
@@ -71,13 +73,14 @@ const fn taken_out(asked: OnPlayerTakenOut) -> TakenOut {
     }
 }
 
-/// For a service account; with `player` also for a process hosted here, which is told of another game's ticket who asks and how it stands,
+/// For a service account; with `player` also for game servers and the title (`X-EntityToken`), and for a process hosted here, which is told of another game's ticket who asks and how it stands,
 /// and nothing of its other players.
 #[utoipa::path(
     get,
     operation_id = "listBackfills",
     path = "/v1/queues/{queue}/backfills",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), Asked, Whose),
     responses((status = 200, description = "Those that are open, and those that ended a short while ago; of one player the one that is open", body = Page<TicketView>)),
 )]
@@ -90,9 +93,8 @@ async fn list(
 ) -> Result<Json<Page<TicketView>>, Native> {
     let caller = app.caller(&headers)?;
     if let Some(player) = super::whose(whose)? {
-        let asker = super::asker(&app, &caller, Permission::Read).await?;
-        let read = |queue: &Queue, player: &_| queue.backfills_of(player, &Asker::Title);
-        return super::of_one(&app, name, player, asker, read).await;
+        let asking = Asking::by_servers(&app, &caller, Permission::Read).await?;
+        return super::of_one(&asking, name, player, Kind::Backfill).await;
     }
     caller.may(Permission::Read)?;
     let asked = super::asked(query)?;
@@ -110,6 +112,7 @@ async fn list(
     operation_id = "cancelBackfillsOfPlayer",
     path = "/v1/queues/{queue}/backfills",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), OfPlayer),
     responses((status = 204, description = "It is in no open backfill ticket; none, if it was in none"), (status = 400, description = "No player is named", body = Problem)),
 )]
@@ -119,6 +122,7 @@ async fn cancel_all(
     query: Result<Query<OfPlayer>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
-    free(&app, &name, query, |player| Command::CancelAllBackfills { player, caller }).await
+    let asking = Asking::by_servers(&app, &app.caller(&headers)?, Permission::Match).await?;
+    let caller = asking.asker().clone();
+    free(&asking, &name, query, |player| Command::CancelAllBackfills { player, caller }).await
 }

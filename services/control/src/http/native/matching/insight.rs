@@ -21,9 +21,9 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::super::super::App;
-use super::super::super::access::Permission;
+use super::super::super::access::{Denied, Permission};
 use super::super::super::failure::{Failure, Native};
-use super::{matches, queue_of, queues, sent, title};
+use super::{Asking, matches, queue_of, queues, sent, title};
 use crate::queues::members;
 
 /// The most events of a match that are told: those of its tickets, of its group and of its allocation.
@@ -43,6 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     operation_id = "queueStatistics",
     path = "/v1/queues/{queue}/statistics",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "Its name")),
     responses((status = 200, description = "As it is now", body = QueueStatisticsView), (status = 404, description = "There is no such thing", body = Problem)),
 )]
@@ -51,10 +52,15 @@ async fn statistics(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<QueueStatisticsView>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    let asking = Asking::by_account_or_token(&app, &app.caller(&headers)?, Permission::Read)?;
+    let asker = match asking.asker() {
+        // More is told than PlayFab's statistics have, which a queue may show to players.
+        Asker::Player(_) => return Err(Denied::of(Permission::Read).into()),
+        asker @ (Asker::Server(_) | Asker::Hosted(_) | Asker::Title) => asker.clone(),
+    };
     let queue = queue_of(&app, &name)?;
-    let read =
-        queue.read(|queue, now| queue.statistics(&Asker::Title).map(|told| (queue.gauges(), told, now)));
+    asking.looks(&name)?;
+    let read = queue.read(move |queue, now| queue.statistics(&asker).map(|told| (queue.gauges(), told, now)));
     let (gauges, told, now) = read.await??;
     Ok(Json(QueueStatisticsView::of(&name, &gauges, &told, now)))
 }

@@ -7,7 +7,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use mainstay_core::MatchId;
-use mainstay_matchmaking::Caller as Asker;
+use mainstay_matchmaking::Rejection;
 use mainstay_wire::native::{MatchView, Page};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -17,7 +17,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::queue_of;
+use super::{Asking, queue_of};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(read))
@@ -47,11 +47,13 @@ async fn list(
     Ok(Json(page(views, limit, |formed| formed.id.to_string())))
 }
 
+/// For a service account, a process hosted here of the match it plays, and by `X-EntityToken` the players of it, game servers and the title.
 #[utoipa::path(
     get,
     operation_id = "getMatch",
     path = "/v1/queues/{queue}/matches/{match}",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("match" = String, Path, description = "Its id")),
     responses((status = 200, description = "As asked", body = MatchView), (status = 404, description = "There is no such thing, or it was formed some time ago", body = Problem)),
 )]
@@ -60,10 +62,16 @@ async fn read(
     Path((name, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<MatchView>, Native> {
-    app.permit(&headers, Permission::Read)?;
-    let queue = queue_of(&app, &name)?;
-    let id = match_of(&id)?;
-    let formed = queue.read(move |queue, _| queue.formed_match(id, &Asker::Title).cloned()).await??;
+    let asking = Asking::by_anybody(&app, &app.caller(&headers)?, Permission::Read).await?;
+    let (queue, id) = (queue_of(&app, &name)?, match_of(&id)?);
+    asking.reads_match(&name, id)?;
+    let asker = asking.asker().clone();
+    let found = queue.read(move |queue, _| queue.formed_match(id, &asker).cloned()).await?;
+    let formed = match found {
+        // Nobody learns of others' matches that there are any.
+        Err(Rejection::Unauthorized { .. }) => return Err(Rejection::MatchNotFound(id).into()),
+        found => found?,
+    };
     Ok(Json(MatchView::of(&formed, &name)))
 }
 

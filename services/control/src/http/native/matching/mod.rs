@@ -1,6 +1,7 @@
-//! `/v1/queues`: queues, tickets, backfill tickets and matches, for the studio's own services: a service account asks as the
-//! title, for players and games it vouches for.
+//! `/v1/queues`: queues, tickets, backfill tickets and matches, for the studio's own services and for whoever has an entity token: who
+//! may what is in [`Asking`].
 
+mod asking;
 mod backfills;
 mod events;
 mod insight;
@@ -15,7 +16,7 @@ use axum::Json;
 use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Answer, Caller as Asker, Command, Entity, Kind, Queue, Rejection, Seated};
+use mainstay_matchmaking::{Answer, Command, Entity, Kind, Rejection, Seated};
 use mainstay_wire::native::{Page, PlayerOfTicket, TicketView};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -23,12 +24,13 @@ use utoipa_axum::router::OpenApiRouter;
 use uuid::Uuid;
 
 use super::super::App;
-use super::super::access::{Caller, Denied, Permission};
+use super::super::access::Caller;
 use super::super::failure::{Failure, Native};
 use super::{fresh_id, keyed};
 use crate::declare::named;
-use crate::queues::{NotAdmitted, OpenQueue, Sent};
+use crate::queues::{OpenQueue, Sent};
 
+pub(super) use self::asking::Asking;
 pub(crate) use self::kept::keep;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -45,27 +47,6 @@ const KEYED: Uuid = Uuid::from_u128(0x61c7_02f5_97d3_4e52_b1e8_94d0_5f3a_2c07);
 
 /// Who the tickets of a service account belong to: the title.
 const TITLE: &str = "title";
-
-/// Who asks about backfill: a service account that may do so, as the title; or a process hosted here, for itself, while it stands.
-async fn asker(app: &App, caller: &Caller, permission: Permission) -> Result<Asker, Native> {
-    let Some(tenure) = caller.tenure() else {
-        caller.may(permission)?;
-        return Ok(Asker::Title);
-    };
-    match app.queues.hosts().admit(tenure).await {
-        Ok(()) => Ok(Asker::Hosted(tenure)),
-        Err(NotAdmitted::Over) => Err(Denied::ProcessOver.into()),
-        Err(NotAdmitted::TooOften(exceeded)) => Err(Failure::too_often(&exceeded).into()),
-        Err(NotAdmitted::Unanswered(error)) => Err(error.into()),
-    }
-}
-
-/// Who asks about one ticket: also a player by its own token, for itself.
-async fn asker_of_ticket(app: &App, caller: &Caller, permission: Permission) -> Result<Asker, Native> {
-    let Some(player) = caller.player() else { return asker(app, caller, permission).await };
-    app.queues.admit(player, app.now()).map_err(|exceeded| Failure::polls_too_often(&exceeded))?;
-    Ok(Asker::Player(player.clone()))
-}
 
 fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
     app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())
@@ -154,15 +135,20 @@ fn whose(query: Result<Query<Whose>, QueryRejection>) -> Result<Option<Entity>, 
 /// The one open ticket that a player is in, as a page: PlayFab's lists of a player's tickets have no more either. Of one that the asker
 /// may not look at it is told which it is and how it stands.
 async fn of_one(
-    app: &App,
+    asking: &Asking<'_>,
     name: String,
     player: Entity,
-    asker: Asker,
-    find: impl Fn(&Queue, &Entity) -> Result<Option<TicketId>, Rejection> + Send + 'static,
+    kind: Kind,
 ) -> Result<Json<Page<TicketView>>, Native> {
-    let queue = queue_of(app, &name)?;
+    let queue = queue_of(asking.app(), &name)?;
+    asking.lists(kind, &name, &player)?;
+    let asker = asking.asker().clone();
     let read = queue.read(move |queue, _| {
-        let Some(ticket) = find(queue, &player)? else { return Ok(None) };
+        let found = match kind {
+            Kind::Ordinary => queue.tickets_of(&player, &asker)?,
+            Kind::Backfill => queue.backfills_of(&player, &asker)?,
+        };
+        let Some(ticket) = found else { return Ok(None) };
         let view = tickets::view_for(queue, ticket, &asker).or_else(|| {
             let id = PlayerOfTicket::told(&player);
             let mut view = tickets::view(queue, ticket)?;
@@ -178,8 +164,8 @@ async fn of_one(
 
 /// Ends what ties the player to a queue that is named.
 async fn free(
-    app: &App,
-    queue: &str,
+    asking: &Asking<'_>,
+    name: &str,
     query: Result<Query<OfPlayer>, QueryRejection>,
     command: impl FnOnce(Entity) -> Command,
 ) -> Result<StatusCode, Native> {
@@ -189,8 +175,9 @@ async fn free(
             "name the player: ?player=ID; without one nothing is cancelled",
         )
     })?;
-    let player = player_named(player)?;
-    queue_of(app, queue)?.ask(command(player)).await??;
+    let (player, queue) = (player_named(player)?, queue_of(asking.app(), name)?);
+    asking.cancels(name, player.as_str())?;
+    queue.ask(command(player)).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -201,12 +188,19 @@ pub(super) fn player_named(player: String) -> Result<Entity, Native> {
 
 /// Asks for a ticket, or to join one, and shows it.
 async fn ticket_for(
-    app: &App,
-    (queue, name): (&OpenQueue, String),
+    asking: &Asking<'_>,
+    (queue, name, kind): (&OpenQueue, String, Kind),
     players: &[Sent],
     command: impl Fn(Vec<Seated>, u32) -> Command,
 ) -> Result<TicketView, Native> {
-    let ticket = match app.queues.ask_with(queue, players, command).await? {
+    asking.enters(kind, &name, players)?;
+    let answer = asking.app().queues.ask_with(queue, players, command).await;
+    let answer = answer.inspect_err(|not| {
+        if not.is_refused() {
+            asking.does_not_enter(kind, &name, players);
+        }
+    });
+    let ticket = match answer? {
         Answer::Ticket(id) => id,
         // Only that is asked for, and both answer with their ticket.
         Answer::Done | Answer::Cancelled(_) => return Err(Native::from(Rejection::QueueNotFound)),

@@ -21,7 +21,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::queue_of;
+use super::{Asking, queue_of};
 use crate::queues::{OpenQueue, Queues};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -37,6 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     operation_id = "listQueues",
     path = "/v1/queues",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(Asked),
     responses((status = 200, description = "As asked", body = Page<QueueView>)),
 )]
@@ -45,7 +46,7 @@ async fn list(
     query: Result<Query<Asked>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Json<Page<QueueView>>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    Asking::by_title(&app, &app.caller(&headers)?, Permission::Read)?;
     let asked = Asked::read(query)?;
     let (after, limit): (Option<String>, _) = (asked.after()?, asked.limit());
     let queues = app.queues.now();
@@ -63,6 +64,7 @@ async fn list(
     operation_id = "getQueue",
     path = "/v1/queues/{queue}",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "Its name")),
     responses((status = 200, description = "As asked", body = QueueView), (status = 404, description = "There is no such thing", body = Problem)),
 )]
@@ -71,7 +73,7 @@ async fn read(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<QueueView>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    Asking::by_title(&app, &app.caller(&headers)?, Permission::Read)?;
     shown(&name, &queue_of(&app, &name)?).await
 }
 
@@ -82,6 +84,7 @@ async fn read(
     operation_id = "putQueue",
     path = "/v1/queues/{queue}",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "Its name")),
     request_body = Value,
     responses((status = 200, description = "It matches by this", body = QueueView), (status = 400, description = "Every fault at once, in `problems`", body = Problem)),
@@ -94,7 +97,7 @@ async fn set(
 ) -> Result<Json<QueueView>, Native> {
     let caller = app.caller(&headers)?;
     let mut sent: Value = super::super::body(body)?;
-    caller.may(Permission::Configure)?;
+    Asking::by_title(&app, &caller, Permission::Configure)?;
     // As PlayFab's call wraps it, or bare.
     if let Some(wrapped) = sent.get_mut("MatchmakingQueue") {
         sent = wrapped.take();
@@ -109,6 +112,7 @@ async fn set(
     operation_id = "deleteQueue",
     path = "/v1/queues/{queue}",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "Its name")),
     responses((status = 204, description = "It is removed, and its tickets are cancelled"), (status = 404, description = "There is no such thing", body = Problem)),
 )]
@@ -117,7 +121,7 @@ async fn remove(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    app.permit(&headers, Permission::Configure)?;
+    Asking::by_title(&app, &app.caller(&headers)?, Permission::Configure)?;
     queue_of(&app, &name)?;
     app.queues.remove(&name).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -21,10 +21,9 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    OfPlayer, Whose, asker_of_ticket, events, free, new_ticket, player_named, queue_of, sent, ticket_for,
-    ticket_of, title,
+    Asking, OfPlayer, Whose, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of,
 };
-use crate::queues::members;
+use crate::queues::{OpenQueue, members};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -36,15 +35,16 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(renew))
 }
 
-/// Makes a ticket for players that the caller vouches for, or for one who invites others: it searches once they have joined. With an `Idempotency-Key`, a repeat answers with the same ticket, and another body under the same key is refused (MS-M024).
+/// Makes a ticket for players that the caller vouches for, or for one who invites others: it searches once they have joined. A player (`X-EntityToken`) makes its own: it alone is in `players`. With an `Idempotency-Key`, a repeat answers with the same ticket, and another body under the same key is refused (MS-M024).
 #[utoipa::path(
     post,
     operation_id = "createTicket",
     path = "/v1/queues/{queue}/tickets",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
     request_body = TicketRequest,
-    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 409, description = "A player is in another ticket, or the key has made another one", body = Problem)),
+    responses((status = 201, description = "It searches, and is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 403, description = "It is for another player", body = Problem), (status = 409, description = "A player is in another ticket, or the key has made another one", body = Problem)),
 )]
 async fn make(
     State(app): State<Arc<App>>,
@@ -55,36 +55,43 @@ async fn make(
     let caller = app.caller(&headers)?;
     let body = super::super::bytes(body)?;
     let asked: TicketRequest = super::super::body(Ok(body.clone()))?;
-    caller.may(Permission::Match)?;
+    let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let queue = queue_of(&app, &name)?;
     let ticket = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
     let give_up_after = asked.give_up_after_seconds;
     let players = sent(asked.players)?;
     let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
-    let made = match (&players[..], &invited[..]) {
-        (_, []) => {
+    let of = (&queue, name, Kind::Ordinary);
+    let made = match (asking.asker(), &players[..], &invited[..]) {
+        (Asker::Server(_) | Asker::Hosted(_) | Asker::Title, _, []) => {
+            let creator = asking.creator()?;
             let command = |players, form| Command::CreateServerTicket {
                 ticket,
-                caller: Asker::Title,
-                creator: title(),
+                caller: asking.asker().clone(),
+                creator: creator.clone(),
                 members: members(players),
                 give_up_after,
                 form,
             };
-            ticket_for(&app, (&queue, name), &players, command).await?
+            ticket_for(&asking, of, &players, command).await?
         }
-        ([one], _) => {
+        (_, [one], _) => {
             let command = |mut players: Vec<Seated>, form| Command::CreateTicket {
                 ticket,
-                caller: Asker::Player(one.entity.clone()),
+                caller: asking.as_player(&one.entity),
                 creator: players.swap_remove(0).member,
                 invited: invited.clone(),
                 give_up_after,
                 form,
             };
-            ticket_for(&app, (&queue, name), &players, command).await?
+            ticket_for(&asking, of, &players, command).await?
         }
-        (several, _) => {
+        (Asker::Player(_), several, []) => {
+            let detail = format!("`players` has {}: a player makes a ticket for itself", several.len());
+            let fix = "name yourself alone in `players`, and the others in `invited`";
+            return Err(Failure::bad_request(detail, fix).into());
+        }
+        (_, several, _) => {
             let detail =
                 format!("`players` has {} and `invited` some: one player invites others", several.len());
             return Err(Failure::bad_request(detail, "name one in `players`, or nobody in `invited`").into());
@@ -93,12 +100,13 @@ async fn make(
     Ok((StatusCode::CREATED, Json(made)).into_response())
 }
 
-/// A player who was invited joins, with what it brings; once all have, the search begins.
+/// A player who was invited joins, with what it brings; once all have, the search begins. Who shows a player's token joins by itself.
 #[utoipa::path(
     post,
     operation_id = "joinTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}/players",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id")),
     request_body = PlayerOfTicket,
     responses((status = 200, description = "It has joined, which is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 403, description = "It was not invited", body = Problem), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It has joined before, is in another ticket, or this one is over", body = Problem)),
@@ -109,17 +117,18 @@ async fn join(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<TicketView>, Native> {
-    app.permit(&headers, Permission::Match)?;
+    let caller = app.caller(&headers)?;
+    let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let player: PlayerOfTicket = super::super::body(body)?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
     let player = sent(vec![player])?;
     let command = |mut players: Vec<Seated>, form| Command::JoinTicket {
         ticket,
-        caller: Asker::Player(player[0].entity.clone()),
+        caller: asking.as_player(&player[0].entity),
         member: players.swap_remove(0).member,
         form,
     };
-    Ok(Json(ticket_for(&app, (&queue, name), &player, command).await?))
+    Ok(Json(ticket_for(&asking, (&queue, name, Kind::Ordinary), &player, command).await?))
 }
 
 #[utoipa::path(
@@ -127,6 +136,7 @@ async fn join(
     operation_id = "listTickets",
     path = "/v1/queues/{queue}/tickets",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), Asked, Whose),
     responses((status = 200, description = "Those that are open, and those that ended a short while ago; of one player the one that is open", body = Page<TicketView>)),
 )]
@@ -137,11 +147,12 @@ async fn list(
     query: Result<Query<Asked>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Json<Page<TicketView>>, Native> {
-    app.permit(&headers, Permission::Read)?;
+    let caller = app.caller(&headers)?;
+    let asking = Asking::by_account_or_token(&app, &caller, Permission::Read)?;
     if let Some(player) = super::whose(whose)? {
-        let read = |queue: &Queue, player: &_| queue.tickets_of(player, &Asker::Title);
-        return super::of_one(&app, name, player, Asker::Title, read).await;
+        return super::of_one(&asking, name, player, Kind::Ordinary).await;
     }
+    caller.may(Permission::Read)?;
     let asked = super::asked(query)?;
     let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
     let queue = queue_of(&app, &name)?;
@@ -151,13 +162,13 @@ async fn list(
     Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
 }
 
-/// For a service account, a process hosted here of its own backfill tickets, and a player (`X-EntityToken`) of its own tickets.
+/// For a service account, a process hosted here of its own backfill tickets, and by `X-EntityToken` a player of its own tickets, a game server and the title.
 #[utoipa::path(
     get,
     operation_id = "getTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}",
     tag = "matchmaking",
-    security(("basic" = []), ("token" = []), ("player" = [])),
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 200, description = "As asked", body = TicketView), (status = 404, description = "There is no such thing, or it ended some time ago", body = Problem)),
 )]
@@ -166,8 +177,8 @@ async fn read(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<TicketView>, Native> {
-    let asker = asker_of_ticket(&app, &app.caller(&headers)?, Permission::Read).await?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let (asking, queue, ticket) = looks_at(&app, &headers, (&name, &ticket)).await?;
+    let asker = asking.asker().clone();
     let view = queue.read(move |queue, _| view_for(queue, ticket, &asker)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
     Ok(Json(TicketView { queue: name, ..view }))
@@ -179,7 +190,7 @@ async fn read(
     operation_id = "cancelTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}",
     tag = "matchmaking",
-    security(("basic" = []), ("token" = []), ("player" = [])),
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 204, description = "It is over"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is matched", body = Problem)),
 )]
@@ -188,8 +199,10 @@ async fn cancel(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    let caller = asker_of_ticket(&app, &app.caller(&headers)?, Permission::Match).await?;
+    let asking = Asking::by_anybody(&app, &app.caller(&headers)?, Permission::Match).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    asking.cancels(&name, &ticket.to_string())?;
+    let caller = asking.asker().clone();
     // For a player there are no backfill tickets (seed 004).
     let is_game = match caller {
         Asker::Player(_) => false,
@@ -219,6 +232,7 @@ async fn cancel(
     operation_id = "cancelTicketsOfPlayer",
     path = "/v1/queues/{queue}/tickets",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), OfPlayer),
     responses((status = 204, description = "It is in no open ticket of players; none, if it was in none"), (status = 400, description = "No player is named", body = Problem)),
 )]
@@ -228,8 +242,9 @@ async fn cancel_all(
     query: Result<Query<OfPlayer>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    app.permit(&headers, Permission::Match)?;
-    free(&app, &name, query, |player| Command::CancelAllTickets { player, caller: Asker::Title }).await
+    let asking = Asking::by_account_or_token(&app, &app.caller(&headers)?, Permission::Match)?;
+    let caller = asking.asker().clone();
+    free(&asking, &name, query, |player| Command::CancelAllTickets { player, caller }).await
 }
 
 /// The nearest other tickets, the rule that keeps each away and by how much, and when a rule gives way next.
@@ -280,7 +295,7 @@ fn waits(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
     operation_id = "watchTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}/events",
     tag = "matchmaking",
-    security(("basic" = []), ("token" = []), ("player" = [])),
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 200, description = "Server-sent events of type `ticket`", body = TicketView, content_type = "text/event-stream"), (status = 404, description = "There is no such thing", body = Problem), (status = 503, description = "Too many tickets are watched", body = Problem)),
 )]
@@ -289,9 +304,8 @@ async fn watch(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Native> {
-    let asker = asker_of_ticket(&app, &app.caller(&headers)?, Permission::Read).await?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    Ok(events::stream(&queue, name, ticket, asker).await?.into_response())
+    let (asking, queue, ticket) = looks_at(&app, &headers, (&name, &ticket)).await?;
+    Ok(events::stream(&queue, name, ticket, asking.asker().clone()).await?.into_response())
 }
 
 /// Says that the server of a game goes on which is not hosted here: its backfill ticket's lease is renewed.
@@ -300,6 +314,7 @@ async fn watch(
     operation_id = "renewBackfill",
     path = "/v1/queues/{queue}/tickets/{ticket}/lease",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id")),
     responses((status = 204, description = "It is renewed, if it has one"), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is over, or no backfill ticket", body = Problem)),
 )]
@@ -308,10 +323,23 @@ async fn renew(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
-    let caller = super::asker(&app, &app.caller(&headers)?, Permission::Match).await?;
+    let asking = Asking::by_servers(&app, &app.caller(&headers)?, Permission::Match).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    queue.ask(Command::RenewBackfill { ticket, caller }).await??;
+    asking.polls(&name, ticket)?;
+    queue.ask(Command::RenewBackfill { ticket, caller: asking.asker().clone() }).await??;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Who looks at a ticket, and at which.
+async fn looks_at<'a>(
+    app: &'a App,
+    headers: &HeaderMap,
+    (name, ticket): (&str, &str),
+) -> Result<(Asking<'a>, OpenQueue, TicketId), Native> {
+    let asking = Asking::by_anybody(app, &app.caller(headers)?, Permission::Read).await?;
+    let (queue, ticket) = (queue_of(app, name)?, ticket_of(ticket)?);
+    asking.polls(name, ticket)?;
+    Ok((asking, queue, ticket))
 }
 
 /// A ticket of either kind, without its queue's name.

@@ -1,4 +1,4 @@
-//! How often who may call what. Where PlayFab publishes a limit it is that one, but for three (record 0041): polls, of which its pages
+//! How often players, game servers and the title may call what, by their entity tokens: on whichever face, and on both together. Where PlayFab publishes a limit it is that one, but for three (record 0041): polls, of which its pages
 //! disagree; what servers do, since the published limits of servers make games that are always open impossible; and statistics, which are
 //! live here.
 
@@ -43,7 +43,7 @@ const WRONG_SECRETS: u32 = 30;
 
 /// Every limit, and who has used how much of it.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(crate) struct Allowance {
     memberships: Limit,
     refused: Limit,
     polls: Limit,
@@ -55,19 +55,19 @@ pub(super) struct Limits {
     statistics: Limit,
     cancellations: Limit,
     /// Objects, by entity.
-    pub(super) objects: Limit,
+    pub(crate) objects: Limit,
     /// Logins, by address.
-    pub(super) logins: Limit,
+    pub(crate) logins: Limit,
     /// Logins that the title vouches for, by address.
-    pub(super) vouched_logins: Limit,
+    pub(crate) vouched_logins: Limit,
     /// The title's own tokens.
-    pub(super) title_tokens: Limit,
+    pub(crate) title_tokens: Limit,
     /// Wrong secrets, by address.
-    pub(super) wrong_secrets: Limit,
+    pub(crate) wrong_secrets: Limit,
 }
 
-impl Limits {
-    pub(super) fn new() -> Self {
+impl Allowance {
+    pub(crate) fn new() -> Self {
         Self {
             memberships: Limit::new("tickets of one player in a queue", MEMBERSHIPS),
             refused: Limit::new("refused tickets of one player in a queue", REFUSED),
@@ -88,7 +88,7 @@ impl Limits {
     }
 
     /// These players come to be in a ticket.
-    pub(super) fn membership<'a>(
+    pub(crate) fn membership<'a>(
         &self,
         queue: &str,
         players: impl Iterator<Item = &'a Entity>,
@@ -98,7 +98,7 @@ impl Limits {
     }
 
     /// These players come to be in a backfill ticket.
-    pub(super) fn backfill<'a>(
+    pub(crate) fn backfill<'a>(
         &self,
         queue: &str,
         players: impl Iterator<Item = &'a Entity>,
@@ -108,7 +108,7 @@ impl Limits {
     }
 
     /// These players did not come to be in a ticket that they were charged for: its queue refused it.
-    pub(super) fn no_membership<'a>(
+    pub(crate) fn no_membership<'a>(
         &self,
         queue: &str,
         players: impl Iterator<Item = &'a Entity> + Clone,
@@ -118,7 +118,7 @@ impl Limits {
     }
 
     /// Nor in a backfill ticket.
-    pub(super) fn no_backfill<'a>(
+    pub(crate) fn no_backfill<'a>(
         &self,
         queue: &str,
         players: impl Iterator<Item = &'a Entity> + Clone,
@@ -142,27 +142,27 @@ impl Limits {
     }
 
     /// A look at a ticket.
-    pub(super) fn poll(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+    pub(crate) fn poll(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.polls.charge([asked.one()], now)
     }
 
     /// A cancellation.
-    pub(super) fn cancellation(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+    pub(crate) fn cancellation(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.cancellations.charge([asked.one()], now)
     }
 
     /// A list of a player's tickets.
-    pub(super) fn list(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+    pub(crate) fn list(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.lists.charge([asked.one()], now)
     }
 
     /// A list of a player's backfill tickets.
-    pub(super) fn list_backfills(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+    pub(crate) fn list_backfills(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.backfill_lists.charge([asked.one()], now)
     }
 
     /// A look at a match.
-    pub(super) fn read_match(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+    pub(crate) fn read_match(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         let limit = match asked.caller {
             Caller::Player(_) => &self.matches,
             Caller::Server(_) | Caller::Hosted(_) | Caller::Title => &self.matches_by_servers,
@@ -171,18 +171,18 @@ impl Limits {
     }
 
     /// A look at statistics.
-    pub(super) fn look(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+    pub(crate) fn look(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.statistics.charge([asked.one()], now)
     }
 }
 
 /// Who asks about what, in a queue there is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) caller: &'a Caller,
-    pub(super) queue: &'a str,
+pub(crate) struct Asked<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) queue: &'a str,
     /// The ticket, match or player it is about.
-    pub(super) about: &'a str,
+    pub(crate) about: &'a str,
 }
 
 impl<'a> Asked<'a> {
@@ -212,7 +212,7 @@ mod tests {
     /// Reference 2.8 (PlayFab's tier limits), and where we differ record 0041 and `docs/reference/playfab.md`: the numbers that are told.
     #[test]
     fn the_limits_are_those_that_are_published() {
-        let (player, limits) = (Entity::new(Entity::PLAYER, "A").expect("an id"), Limits::new());
+        let (player, limits) = (Entity::new(Entity::PLAYER, "A").expect("an id"), Allowance::new());
         let (by_player, by_title) = (Caller::Player(player.clone()), Caller::Title);
         let of = |caller| Asked { caller, queue: "q", about: "one" };
         let players = || std::iter::once(&player);
@@ -243,7 +243,7 @@ mod tests {
     /// Of refused tickets so many are not charged for, and then they are.
     #[test]
     fn what_a_queue_refuses_is_given_back_up_to_a_limit() {
-        let (player, limits) = (Entity::new(Entity::PLAYER, "A").expect("an id"), Limits::new());
+        let (player, limits) = (Entity::new(Entity::PLAYER, "A").expect("an id"), Allowance::new());
         let players = || std::iter::once(&player);
         let refused = || {
             limits.membership("q", players(), at(0))?;

@@ -1,0 +1,221 @@
+//! Entity tokens over `/v1`: a player, a game server and the title may there what they may on PlayFab's face, and as often.
+
+use serde_json::{Value, json};
+
+use crate::playfab::{post, title_token};
+use crate::support::{Answer, TITLE, World};
+
+/// Who shows a token.
+struct Shown<'a> {
+    world: &'a World,
+    token: String,
+    /// Its id, as it stands in a ticket.
+    id: String,
+}
+
+impl<'a> Shown<'a> {
+    async fn player(world: &'a World, name: &str) -> Self {
+        let login = json!({ "TitleId": TITLE, "CustomId": name });
+        let told = post(world, "/Client/LoginWithCustomID", &[], &login).await;
+        Self::of(world, &told.body["data"]["EntityToken"])
+    }
+
+    async fn game_server(world: &'a World, title: &Self, name: &str) -> Self {
+        let path = "/GameServerIdentity/AuthenticateGameServerWithCustomId";
+        let told = post(world, path, &[("x-entitytoken", &title.token)], &json!({ "CustomId": name })).await;
+        Self::of(world, &told.body["data"]["EntityToken"])
+    }
+
+    async fn title(world: &'a World) -> Self {
+        Self { world, token: title_token(world).await, id: TITLE.to_owned() }
+    }
+
+    fn of(world: &'a World, told: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{told}")).to_owned();
+        Self { world, token: text(&told["EntityToken"]), id: text(&told["Entity"]["Id"]) }
+    }
+
+    async fn asks(&self, method: &str, path: &str, body: Value) -> Answer {
+        self.world.by_entity(&self.token, method, path, &body).await
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.asks("GET", path, Value::Null).await
+    }
+
+    /// A call of PlayFab's face by the same token.
+    async fn calls(&self, call: &str, body: &Value) -> Answer {
+        post(self.world, &format!("/Match/{call}"), &[("x-entitytoken", &self.token)], body).await
+    }
+}
+
+/// A ticket of these players.
+fn of(players: &[&Shown<'_>], invited: &[&Shown<'_>]) -> Value {
+    let ids = |of: &[&Shown<'_>]| of.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    let players: Vec<Value> = ids(players).iter().map(|id| json!({ "player": id })).collect();
+    json!({ "players": players, "invited": ids(invited), "giveUpAfterSeconds": 600 })
+}
+
+async fn set(world: &World, size: u32) {
+    let queue = json!({ "MinMatchSize": size, "MaxMatchSize": size }).to_string().into_bytes();
+    let admin = crate::support::basic(crate::support::ADMIN);
+    assert_eq!(world.call("PUT", "/v1/queues/q", Some(&admin), queue).await.status, 200);
+}
+
+const TICKETS: &str = "/v1/queues/q/tickets";
+
+fn path(made: &Answer) -> String {
+    assert_eq!(made.status, 201, "{}", made.text);
+    format!("{TICKETS}/{}", made.body["id"].as_str().unwrap())
+}
+
+/// Issue 4, point 4: "The native face: the same over `/v1`": a player makes its ticket, invites, joins, and reads its match.
+#[tokio::test]
+async fn players_make_and_join_their_own_tickets_and_read_their_match() {
+    let world = World::new().await;
+    set(&world, 3).await;
+    let mut players = Vec::new();
+    for name in ["ann", "bea", "cyd", "dan"] {
+        players.push(Shown::player(&world, name).await);
+    }
+    let [ann, bea, cyd, dan] = &players[..] else { panic!() };
+    // For itself alone.
+    ann.asks("POST", TICKETS, of(&[bea], &[])).await.expect(403, "MS-M013");
+    ann.asks("POST", TICKETS, of(&[bea], &[cyd])).await.expect(403, "MS-M013");
+    ann.asks("POST", TICKETS, of(&[ann, bea], &[])).await.expect(400, "MS-U101");
+    let made = ann.asks("POST", TICKETS, of(&[ann], &[bea])).await;
+    let ticket = path(&made);
+    assert_eq!(
+        (&made.body["status"], &made.body["missing"]),
+        (&json!("WaitingForPlayers"), &json!([bea.id]))
+    );
+    ann.asks("POST", TICKETS, of(&[ann], &[])).await.expect(409, "MS-M008");
+    let own = ann.get(&format!("{TICKETS}?player={}", ann.id)).await;
+    assert_eq!(own.body["items"][0]["id"], made.body["id"], "{}", own.text);
+    bea.get(&format!("{TICKETS}?player={}", ann.id)).await.expect(403, "MS-M013");
+    // By itself, and where it was invited.
+    let join = async |who: &Shown<'_>, whom: &Shown<'_>| {
+        who.asks("POST", &format!("{ticket}/players"), json!({ "player": whom.id })).await
+    };
+    join(ann, bea).await.expect(403, "MS-M013");
+    join(dan, dan).await.expect(403, "MS-M013");
+    let joined = join(bea, bea).await;
+    assert_eq!((joined.status, &joined.body["status"]), (200, &json!("WaitingForMatch")), "{}", joined.text);
+    let alone = path(&cyd.asks("POST", TICKETS, of(&[cyd], &[])).await);
+    let matched = cyd.get(&alone).await;
+    assert_eq!(matched.body["status"], "Matched", "{}", matched.text);
+    let id = matched.body["matchId"].as_str().unwrap();
+    let formed = format!("/v1/queues/q/matches/{id}");
+    for player in [ann, bea, cyd] {
+        let told = player.get(&formed).await;
+        assert_eq!(
+            (told.status, told.body["players"].as_array().map(Vec::len)),
+            (200, Some(3)),
+            "{}",
+            told.text
+        );
+    }
+    dan.get(&formed).await.expect(404, "MS-M004");
+    let same = ann.calls("GetMatch", &json!({ "QueueName": "q", "MatchId": id })).await;
+    assert_eq!(same.body["data"]["MatchId"], id, "{}", same.text);
+    // What it has stored is its own too.
+    let objects = |who: &Shown<'_>| format!("/v1/players/{}/objects", who.id);
+    let stored = ann.asks("PATCH", &objects(ann), json!({ "objects": { "profile": { "mu": 5 } } })).await;
+    assert_eq!(
+        (stored.status, &stored.body["objects"]["profile"]["mu"]),
+        (200, &json!(5)),
+        "{}",
+        stored.text
+    );
+    bea.asks("PATCH", &objects(ann), json!({ "objects": {} })).await.expect(403, "MS-A003");
+    world.shutdown().await;
+}
+
+/// PlayFab's limits hold for a token on both faces together: five tickets of a player a minute and queue, three looks at matches.
+#[tokio::test]
+async fn both_faces_count_as_one() {
+    let world = World::new().await;
+    set(&world, 3).await;
+    let ann = Shown::player(&world, "ann").await;
+    let entity = json!({ "Id": ann.id, "Type": "title_player_account" });
+    let created = json!({ "Creator": { "Entity": entity }, "GiveUpAfterSeconds": 600, "QueueName": "q" });
+    for _ in 0..2 {
+        let ticket = path(&ann.asks("POST", TICKETS, of(&[&ann], &[])).await);
+        assert_eq!(ann.asks("DELETE", &ticket, Value::Null).await.status, 204);
+        let made = ann.calls("CreateMatchmakingTicket", &created).await;
+        assert_eq!(made.status, 200, "{}", made.text);
+        let gone = json!({ "QueueName": "q", "TicketId": made.body["data"]["TicketId"] });
+        assert_eq!(ann.calls("CancelMatchmakingTicket", &gone).await.status, 200);
+    }
+    let last = path(&ann.asks("POST", TICKETS, of(&[&ann], &[])).await);
+    assert_eq!(ann.asks("DELETE", &last, Value::Null).await.status, 204);
+    let refused = ann.asks("POST", TICKETS, of(&[&ann], &[])).await;
+    refused.expect(429, "MS-M018");
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(ann.calls("CreateMatchmakingTicket", &created).await.body["errorCode"], 2054);
+    // A service account is the studio's own, and paces itself.
+    assert_eq!(world.post(TICKETS, &of(&[&ann], &[])).await.status, 201);
+
+    let nothing = "/v1/queues/q/matches/00000000-0000-4000-8000-000000000000";
+    for _ in 0..3 {
+        ann.get(nothing).await.expect(404, "MS-M004");
+    }
+    ann.get(nothing).await.expect(429, "MS-M018");
+    world.shutdown().await;
+}
+
+/// "*game_server* and *title* entity tokens": servers that run elsewhere need no service account, which had power over every ticket.
+#[tokio::test]
+async fn game_servers_and_the_title_do_what_they_do_on_playfabs_face() {
+    let world = World::new().await;
+    let title = Shown::title(&world).await;
+    let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2 });
+    assert_eq!(title.asks("PUT", "/v1/queues/q", queue.clone()).await.status, 200);
+    assert_eq!(title.get("/v1/queues").await.body["items"][0]["name"], "q");
+    let (ann, bea) = (Shown::player(&world, "ann").await, Shown::player(&world, "bea").await);
+    let mine = Shown::game_server(&world, &title, "mine").await;
+    let other = Shown::game_server(&world, &title, "other").await;
+    mine.asks("PUT", "/v1/queues/q", queue).await.expect(403, "MS-A003");
+    mine.get("/v1/queues").await.expect(403, "MS-A003");
+    assert_eq!(mine.get("/v1/queues/q/statistics").await.status, 200);
+
+    // A ticket of players, and the match of it.
+    let made = mine.asks("POST", TICKETS, of(&[&ann], &[])).await;
+    let ticket = path(&made);
+    assert_eq!(other.get(&ticket).await.status, 200, "servers look at every ticket of players");
+    mine.asks("POST", TICKETS, of(&[&bea], &[&ann])).await.expect(403, "MS-M013");
+    mine.asks("POST", &format!("{ticket}/players"), json!({ "player": bea.id })).await.expect(403, "MS-M013");
+    path(&title.asks("POST", TICKETS, of(&[&bea], &[])).await);
+    let formed = mine.get(&ticket).await.body["matchId"].as_str().unwrap().to_owned();
+    assert_eq!(mine.get(&format!("/v1/queues/q/matches/{formed}")).await.status, 200);
+
+    // A backfill ticket is its server's, and the title's.
+    let game = |player: &Shown<'_>| json!({ "players": [{ "player": player.id }], "server": {}, "leaseSeconds": 60, "giveUpAfterSeconds": 600 });
+    let backfills = "/v1/queues/q/backfills";
+    ann.asks("POST", backfills, game(&ann)).await.expect(403, "MS-A003");
+    let wanted = path(&mine.asks("POST", backfills, game(&ann)).await);
+    other.get(&wanted).await.expect(404, "MS-M003");
+    other.asks("DELETE", &wanted, Value::Null).await.expect(403, "MS-M013");
+    assert_eq!(mine.asks("PUT", &format!("{wanted}/lease"), Value::Null).await.status, 204);
+    let listed = other.get(&format!("{backfills}?player={}", ann.id)).await.body["items"].clone();
+    assert!(listed[0]["id"].is_string() && listed[0].get("lease").is_none(), "{listed}");
+    assert_eq!(title.get(&wanted).await.body["status"], "WaitingForMatch");
+    assert_eq!(mine.asks("DELETE", &wanted, Value::Null).await.status, 204);
+    path(&title.asks("POST", backfills, game(&bea)).await);
+    let free = format!("{backfills}?player={}", bea.id);
+    assert_eq!(other.asks("DELETE", &free, Value::Null).await.status, 204, "recovery is every server's");
+
+    // Of anything else they have nothing here, and every player's objects are the title's alone.
+    let objects = format!("/v1/players/{}/objects", ann.id);
+    let stored = title.asks("PATCH", &objects, json!({ "objects": { "profile": { "mu": 5 } } })).await;
+    assert_eq!(stored.status, 200, "{}", stored.text);
+    mine.get(&objects).await.expect(403, "MS-A003");
+    for path in ["/v1/status", "/v1/fleets", TICKETS, &format!("{ticket}/why")] {
+        for who in [&title, &mine] {
+            who.get(path).await.expect(403, "MS-A003");
+        }
+    }
+    mine.asks("DELETE", "/v1/queues/q", Value::Null).await.expect(403, "MS-A003");
+    assert_eq!(title.asks("DELETE", "/v1/queues/q", Value::Null).await.status, 204);
+    world.shutdown().await;
+}
