@@ -183,6 +183,12 @@ impl Queue {
         self.open
     }
 
+    /// Whether it is removed, and owes nobody anything any more: whoever runs it may end it.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.spec.is_none() && self.open == 0 && self.holds.is_empty() && self.undos.is_empty()
+    }
+
     /// Ordinary tickets, by id: those that are open, and those that ended a short while ago.
     pub fn tickets(&self) -> impl Iterator<Item = &Arc<Ticket>> {
         self.tickets.values()

@@ -379,22 +379,3 @@ impl From<TooMany> for Refusal {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Shows `MatchmakingQueueLimitExceeded 2057` and `EntityTokenExpired 1336`: what takes a thousand queues or a day to reach.
-    #[test]
-    fn what_takes_long_to_reach_has_its_number_too() {
-        let told = |refusal: Refusal| {
-            let told = refusal.told();
-            (told.code, told.error, told.error_code)
-        };
-        assert_eq!(told(QueueError::TooMany.into()), (400, "MatchmakingQueueLimitExceeded".to_owned(), 2057));
-        assert_eq!(
-            told(Refusal::token(identity::Fault::Expired)),
-            (401, "EntityTokenExpired".to_owned(), 1336)
-        );
-    }
-}

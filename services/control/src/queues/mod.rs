@@ -37,8 +37,8 @@ use crate::objects::Objects;
 
 /// What the names of queues' shards begin with; the UUID of the queue's name follows.
 pub(crate) const QUEUE_PREFIX: &str = "queue/";
-/// The most queues, with those that were removed: each is a task, an engine and a place in every look at all of them. A title
-/// has tens.
+/// The most queues, with those that were removed and still give servers back: each is a task, an engine and a place in every look at all
+/// of them. A title has tens.
 pub(crate) const QUEUES_MAX: usize = 1_000;
 /// Queues' names may have capitals, and be as long as the name of a shard, so shards are called by a UUID of them.
 const NAMES: Uuid = Uuid::from_u128(0x3d0f_51b4_8e6b_4c0e_a1f9_27c4_6b0a_94de);
@@ -57,7 +57,8 @@ struct Inner {
     objects: Objects,
     /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
     open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
-    /// Every shard that runs, also of removed queues: a shard is led once. Locked while a queue is opened or changed.
+    /// Every shard that runs, also of queues that were removed since the start: a shard is led once. Locked while a queue is opened or
+    /// changed.
     shards: Mutex<BTreeMap<ShardName, Running>>,
 }
 
@@ -87,7 +88,7 @@ pub(crate) struct Rules {
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// There are too many.
-    #[error("there are {QUEUES_MAX} queues, removed ones included: no more are opened (MS-M005)")]
+    #[error("there are {QUEUES_MAX} queues: no more are opened before some are removed (MS-M005)")]
     TooMany,
     /// The rules refuse it.
     #[error(transparent)]
@@ -127,6 +128,10 @@ impl Queues {
         let mut shards = queues.0.shards.lock().await;
         for head in heads.into_iter().filter(|head| head.shard.as_str().starts_with(QUEUE_PREFIX)) {
             let running = queues.start(head.shard.clone()).await?;
+            if running.is_spent().await? {
+                running.shard.drain().await?;
+                continue;
+            }
             queues.list(&running).await?;
             shards.insert(head.shard, running);
         }
@@ -186,6 +191,9 @@ impl Queues {
     pub(crate) async fn set(&self, spec: Arc<QueueSpec>) -> Result<(), QueueError> {
         let mut shards = self.0.shards.lock().await;
         let name = shard_name(&spec.name);
+        if shards.len() >= QUEUES_MAX && !shards.contains_key(&name) {
+            let_go(&mut shards).await?;
+        }
         let running = match shards.get(&name) {
             Some(running) => running.clone(),
             None if shards.len() >= QUEUES_MAX => return Err(QueueError::TooMany),
@@ -276,6 +284,10 @@ impl Queues {
 }
 
 impl Running {
+    async fn is_spent(&self) -> Result<bool, mainstay_runtime::Error> {
+        self.shard.query(|queue, _| queue.is_spent()).await
+    }
+
     async fn rules(&self) -> Result<Option<Rules>, mainstay_runtime::Error> {
         let read = |queue: &Queue, _| Some(Rules { spec: queue.spec()?.clone(), form: queue.form() });
         self.shard.query(read).await
@@ -318,6 +330,23 @@ impl OpenQueue {
     pub(crate) const fn watched(&self) -> &Watched {
         &self.running.watched
     }
+}
+
+/// Ends the shards of removed queues that owe nobody anything, so that others have their places. Who sets such a queue again has it as the
+/// journal kept it.
+async fn let_go(shards: &mut BTreeMap<ShardName, Running>) -> Result<(), mainstay_runtime::Error> {
+    let mut spent = Vec::new();
+    for (name, running) in &*shards {
+        if running.is_spent().await? {
+            spent.push(name.clone());
+        }
+    }
+    for name in spent {
+        if let Some(running) = shards.remove(&name) {
+            running.shard.drain().await?;
+        }
+    }
+    Ok(())
 }
 
 fn shard_name(queue: &str) -> ShardName {

@@ -17,6 +17,7 @@ mod operating;
 mod played;
 mod playfab;
 mod queues;
+mod reached;
 mod reasons;
 mod refusals;
 mod scenarios;

@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mainstay_matchmaking::Cancellation;
+use mainstay_core::TicketId;
+use mainstay_journal::sqlite::SqliteJournal;
+use mainstay_journal::stored::Stored as _;
+use mainstay_journal::{Head, Journal as _, OpenError, Reader as _, TurnRecord};
+use mainstay_matchmaking::{Attributes, Cancellation, Entity, Event, Member, Queue};
 use serde_json::{Value, json};
 
 use crate::playfab::{post, title_token};
@@ -71,7 +75,7 @@ impl Title<'_> {
     }
 }
 
-/// Reference 2.6. Shows `reason User`, `reason Server`, `reason Timeout`, `reason ServerAllocationFailed`, `reason TicketUnmatchable` and
+/// Reference 2.6, but for `Internal`, which stands below. Shows `reason User`, `reason Server`, `reason Timeout`, `reason ServerAllocationFailed`, `reason TicketUnmatchable` and
 /// `reason RetryRequired`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_reason_is_told_by_its_published_word() {
@@ -128,5 +132,54 @@ async fn every_reason_is_told_by_its_published_word() {
     }
     let published: BTreeSet<&str> = Cancellation::ALL.into_iter().map(Cancellation::as_str).collect();
     assert_eq!(published.difference(&seen).copied().collect::<Vec<_>>(), [Cancellation::Internal.as_str()]);
+    world.shutdown().await;
+}
+
+/// Shows `reason Internal`: of a ticket that an earlier version took in and that its queue's rules cannot read. No call leads there, so the
+/// journal is given one, as that version left it: a text where the rule reads a number.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ticket_that_the_rules_cannot_read_ends_with_the_word_for_a_fault_of_ours() {
+    let world = World::new().await;
+    let title = Title { world: &world, token: title_token(&world).await };
+    let skill = json!([{ "Name": "skill", "Attribute": { "Path": "skill", "Source": "User" }, "Difference": 1, "Weight": 1,
+        "AttributeNotSpecifiedBehavior": "MatchAny" }]);
+    title.set("old", json!({ "DifferenceRules": skill })).await;
+    let reads = title.ticket(PLAYER, "old", &["ann"], json!({ "skill": 40 }), 600).await;
+    let dir = world.shutdown().await;
+
+    let mut journal = loop {
+        // What compacted it may still be letting go.
+        match SqliteJournal::open(&dir.path().join("journal")) {
+            Err(OpenError::InUse { .. }) => tokio::task::yield_now().await,
+            opened => break opened.unwrap(),
+        }
+    };
+    let heads = journal.reader().unwrap().heads().unwrap();
+    let of_a_queue = |head: &Head| head.shard.as_str().starts_with("queue/");
+    let shard = heads.into_iter().find(of_a_queue).unwrap().shard;
+    let head = journal.lead(&shard).unwrap().head;
+    let (ticket, bea) = (TicketId(uuid::Uuid::from_u128(7)), Entity::new(Entity::PLAYER, "bea").unwrap());
+    let attributes = Attributes {
+        raw: Some(r#"{"skill":"40"}"#.into()),
+        values: [Some(mainstay_matchmaking::Value::Text("40".into()))].into(),
+    };
+    let taken = Event::TicketCreated {
+        ticket,
+        creator: bea.clone(),
+        members: [Member { entity: bea, attributes }].into(),
+        invited: [].into(),
+        give_up_after: 600,
+    };
+    let mut bytes = Vec::new();
+    Queue::store(&[taken], &mut bytes);
+    let (first, epoch, at) = (head.next, head.epoch, head.last_at);
+    journal.append(&[TurnRecord { shard, first, count: 1, epoch, at, bytes }]).unwrap();
+    drop(journal);
+
+    let world = World::at(dir).await;
+    let title = Title { world: &world, token: title_token(&world).await };
+    assert_eq!(title.reason(PLAYER, "old", &json!(ticket.to_string())).await, "Internal");
+    let told = title.call("GetMatchmakingTicket", &json!({ "TicketId": reads, "QueueName": "old" })).await;
+    assert_eq!(told["Status"], "WaitingForMatch", "{told}");
     world.shutdown().await;
 }

@@ -12,7 +12,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
-use mainstay_control::{BuildTarget, Config, Control, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title};
+use mainstay_control::{
+    BuildTarget, Config, Control, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title,
+};
 use mainstay_core::slot::{
     Caps, Checks, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy, StopPolicy,
 };
@@ -25,7 +27,7 @@ use mainstay_journal::history::History;
 use mainstay_journal::memory::MemoryStore;
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{Journal, Limits as WriterLimits, OpenError};
-use mainstay_runtime::{JournalHandle, JournalThread, SystemClock};
+use mainstay_runtime::{Clock as _, JournalHandle, JournalThread, SystemClock};
 use serde_json::Value;
 use sha2::Digest as _;
 use tempfile::TempDir;
@@ -53,6 +55,7 @@ pub struct World {
     store: Option<SqliteJournal>,
     pub plane: Handle,
     pub journal: JournalHandle,
+    pub clock: Arc<SystemClock>,
     /// Whoever asks for the files of a server.
     pub askers: Arc<Askers>,
     metrics: Arc<Metrics>,
@@ -200,7 +203,7 @@ impl World {
         };
         let plane = Control::start(Config {
             journal: journal.clone(),
-            clock,
+            clock: clock.clone(),
             listen: Listen { api: vec![free], agents: vec![free] },
             tls: None,
             project: PROJECT,
@@ -245,7 +248,7 @@ impl World {
         .await
         .unwrap();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { dir, store, plane, journal, askers, metrics, client }
+        Self { dir, store, plane, journal, clock, askers, metrics, client }
     }
 
     pub fn store(&self) -> SqliteJournal {
@@ -276,6 +279,11 @@ impl World {
             mainstay_control::history::tell(turn)
         });
         assert!(told.unwrap() > 0);
+    }
+
+    /// Time goes on by that, at once.
+    pub fn goes_on(&self, by: Duration) {
+        self.clock.not_below(self.clock.now() + by);
     }
 
     /// Ends everything in order, and hands the directory on.

@@ -114,6 +114,8 @@ struct Core {
     jobs: VecDeque<Job>,
     /// What is released goes out here; bounded by the writer's own limits.
     shards: Vec<mpsc::UnboundedSender<Vec<Released>>>,
+    /// Places among them that nothing is released to any more.
+    left: Vec<usize>,
     /// Shards that were not free to decide when they asked: woken whenever something settles.
     waiting: BTreeSet<usize>,
     /// Gone once the thread has ended: whoever follows is told so.
@@ -136,6 +138,7 @@ impl JournalThread {
                 writer: Writer::new(limits),
                 jobs: VecDeque::new(),
                 shards: Vec::new(),
+                left: Vec::new(),
                 waiting: BTreeSet::new(),
                 tail: Some(broadcast::Sender::new(TAIL_BATCHES_MAX)),
                 stopping: false,
@@ -231,8 +234,21 @@ impl JournalHandle {
     pub(crate) fn register(&self) -> (usize, mpsc::UnboundedReceiver<Vec<Released>>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut core = self.lock();
+        if let Some(place) = core.left.pop()
+            && let Some(shard) = core.shards.get_mut(place)
+        {
+            *shard = sender;
+            return (place, receiver);
+        }
         core.shards.push(sender);
         (core.shards.len() - 1, receiver)
+    }
+
+    /// A shard was drained: nothing of it is under way, and the next one may have its place. Every sync goes through all places.
+    pub(crate) fn leave(&self, shard: usize) {
+        let mut core = self.lock();
+        core.waiting.remove(&shard);
+        core.left.push(shard);
     }
 
     /// What a shard may decide now. One that may not decide everything is woken when something settles.

@@ -104,6 +104,7 @@ impl Shard {
         debug_assert!(lost.is_empty(), "a shard that is only starting has nothing to lose");
         let (sender, mailbox) = mpsc::channel(config.mailbox_max);
         let (ended, end) = tokio::sync::watch::channel(None);
+        let places = journal.clone();
         let shard = turns::Turns {
             name: leadership.head.shard.clone(),
             index,
@@ -122,6 +123,11 @@ impl Shard {
         };
         tokio::spawn(async move {
             let why = shard.run(mailbox, released).await;
+            match why {
+                ShardEnd::Drained => places.leave(index),
+                // What was lost may still be told.
+                ShardEnd::Lost(_) => {}
+            }
             ended.send_replace(Some(why));
         });
         Ok(Handle::new(sender, config.mailbox_max, end))

@@ -36,3 +36,16 @@ async fn time_goes_on_from_the_last_journalled_turn() {
     assert!(now >= last, "{now:?} after {last:?}");
     assert_eq!(again.tally.command(Say::Add(1), Growth::Grows).await, Ok(Ok(2)));
 }
+
+/// A shard that ended in a process that goes on: its place is another's, and whoever leads it again there has it as it was.
+#[tokio::test]
+async fn a_drained_shard_is_led_again_beside_the_one_that_has_its_place() {
+    let world = World::new().await;
+    assert_eq!(world.add(5).await, 5);
+    world.tally.drain().await.unwrap();
+    let other = world.shard("other").await;
+    let again = world.shard("tally").await;
+    for (shard, sum) in [(&other, 1), (&again, 6), (&other, 2), (&again, 7)] {
+        assert_eq!(shard.command(Say::Add(1), Growth::Grows).await, Ok(Ok(sum)));
+    }
+}

@@ -308,18 +308,13 @@ impl World {
         let gate = Gate::default();
         let gated = Gated { gate: gate.clone(), inner: store.open("node", 1) };
         let journal = JournalThread::start(Box::new(gated), limits, TokioClock::now_at_start()).unwrap();
-        let (told, heard) = mpsc::unbounded_channel();
-        let config = Config {
-            name: ShardName::new("tally").unwrap(),
-            journal: journal.clone(),
-            initial: Tally::default(),
-            codec: Plain,
-            hands: Told(told),
-            due: |()| Say::Ring,
-            mailbox_max,
-        };
-        let tally = Shard::start(config).await.unwrap();
-        Self { store, gate, journal, tally, told: heard }
+        let (tally, told) = shard(&journal, "tally", mailbox_max).await;
+        Self { store, gate, journal, tally, told }
+    }
+
+    /// One more shard of the same process.
+    pub async fn shard(&self, name: &str) -> Handle<Tally> {
+        shard(&self.journal, name, MAILBOX_MAX).await.0
     }
 
     pub async fn add(&self, n: u64) -> u64 {
@@ -334,4 +329,22 @@ impl World {
     pub fn told_now(&mut self) -> Vec<Vec<u64>> {
         std::iter::from_fn(|| self.told.try_recv().ok()).collect()
     }
+}
+
+async fn shard(
+    journal: &JournalHandle,
+    name: &str,
+    mailbox_max: usize,
+) -> (Handle<Tally>, mpsc::UnboundedReceiver<Vec<u64>>) {
+    let (told, heard) = mpsc::unbounded_channel();
+    let config = Config {
+        name: ShardName::new(name).unwrap(),
+        journal: journal.clone(),
+        initial: Tally::default(),
+        codec: Plain,
+        hands: Told(told),
+        due: |()| Say::Ring,
+        mailbox_max,
+    };
+    (Shard::start(config).await.unwrap(), heard)
 }
