@@ -5,7 +5,7 @@ use mainstay_simulator::Text;
 use mainstay_simulator::migration::{Counts, Report, run, run_under, succession, wireless_hour};
 
 /// Three seconds of the dev profile; `./check` lives more.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=60;
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=70;
 /// In how many worlds a missing guard must be found.
 const FOUND_WITHIN: u64 = 40;
 
