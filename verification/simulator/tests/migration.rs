@@ -4,8 +4,8 @@ use mainstay_migration::{Arbiter, Guarded, Guards};
 use mainstay_simulator::Text;
 use mainstay_simulator::migration::{Counts, Report, run, run_under, succession, wireless_hour};
 
-/// Three seconds of the dev profile; `./check` lives more.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=60;
+/// So many that each kind of fault strikes often: some twenty seconds of the dev profile; `./check` lives more.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=100;
 /// In how many worlds a missing guard must be found.
 const FOUND_WITHIN: u64 = 40;
 
@@ -56,6 +56,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.terminated,
         sum.multi,
         sum.forks,
+        sum.merged,
         sum.fenced,
         sum.handed_over,
         sum.crashes,
@@ -73,8 +74,6 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
     assert!(sum.pelted >= 1_000, "{sum:?}");
-    // Sides have to live until they meet.
-    assert!(sum.merged >= 5, "{sum:?}");
     // Somebody has to suit better for ten seconds in which nobody comes or goes; and of clocks that are bad every second one sleeps.
     assert!(sum.suited >= 3 && sum.slept >= 3 && sum.handed_on >= 3, "{sum:?}");
 }
