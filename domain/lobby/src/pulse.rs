@@ -170,7 +170,9 @@ impl Pulses {
     }
 
     pub(crate) fn lease(&self, session: &Session, now: Timestamp) -> Lease {
-        let Some(grant) = session.grant.filter(|_| !session.is_hostless()) else { return Lease::Vacant };
+        let Some(grant) = session.grant.filter(|_| !session.is_hostless() || session.waits_out()) else {
+            return Lease::Vacant;
+        };
         let renewed = self.renewed(session.id, grant.epoch);
         let until = self.counts_from(session, now) + LEASE;
         match renewed {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use mainstay_core::{SessionId, Timestamp};
 
 use crate::id::{Epoch, PeerKey, Player, Service};
-use crate::settings::{Migratable, Settings};
+use crate::settings::{Migratable, Settings, Takeover};
 
 /// Who is the host of which epoch. There is one for each epoch, ever.
 ///
@@ -133,6 +133,13 @@ impl Session {
     #[must_use]
     pub fn is_hostless(&self) -> bool {
         self.grant.is_none_or(|grant| !self.members.contains_key(&grant.host))
+    }
+
+    /// Whether its host, which was thrown out, is given the rest of its lease: until it learns so it acts, and beside it nobody may. One that leaves
+    /// acts no more.
+    pub(crate) fn waits_out(&self) -> bool {
+        let was_kicked = |grant: Grant| self.kicked_peers.contains(&grant.host);
+        self.settings.takeover == Takeover::Strict && self.grant.is_some_and(was_kicked)
     }
 
     /// Whether it has to end when nothing else happens: nobody is left or to come, or its host is and it does not move.

@@ -109,13 +109,13 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// became host of all (6000000005, 6000000122, 6000000462); who came over from another side kept that one's list (6000000060, 6000000189).
 /// One that was certified and left before its game had given a state was followed by a side that had been merged away (6000000336), and one that
 /// had its majority again gave its session to a side without one (6000000636).
-/// And what laws took for broken: a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
+/// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
 /// one that was struck again as it thawed, for ever (6000000215).
 #[test]
 fn successions_that_once_broke_a_law_hold() {
     let early =
         [5, 60, 61, 122, 189, 215, 222, 264, 336, 389, 404, 462, 636, 674].map(|seed| 6_000_000_000 + seed);
-    for seed in early.into_iter().chain([7_000_000_030]) {
+    for seed in early.into_iter().chain([6_000_001_163, 7_000_000_030]) {
         holds(&succession::<Guarded>(seed, Text::None));
     }
 }

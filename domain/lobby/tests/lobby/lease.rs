@@ -159,6 +159,25 @@ fn a_strict_session_waits_for_the_end_of_the_lease() {
     world.claim(id(1), 1, 2).unwrap();
 }
 
+/// Reference, 6.1, I4: "Strict mode: at any real time at most one host believes it may act". A host that was thrown out acts until it is told so.
+#[test]
+fn a_strict_session_waits_for_a_host_that_was_thrown_out() {
+    for (takeover, waits) in [(Takeover::Strict, true), (Takeover::Fast, false)] {
+        let mut world = three(Settings { takeover, ..Settings::of_size(8) });
+        world.ask(&Command::Kick { session: id(1), peer: key(1), by: Authority::Studio }).unwrap();
+        let claimed = world.claim(id(1), 1, 2);
+        assert_eq!(matches!(claimed, Err(Rejection::LeaseStands { .. })), waits, "{claimed:?}");
+        // It renews nothing any more.
+        world.pass(LEASE.saturating_sub(Duration::from_millis(1)));
+        world.renew(id(1), 1, 1);
+        world.pass(Duration::from_millis(1));
+        world.claim(id(1), 1, 2).unwrap();
+    }
+    let mut world = three(Settings { takeover: Takeover::Strict, ..Settings::of_size(8) });
+    world.ask(&Command::Leave { session: id(1), peer: key(1) }).unwrap();
+    world.claim(id(1), 1, 2).unwrap();
+}
+
 /// A report says which epoch's host it is about, and only for a while.
 #[test]
 fn reports_of_another_epoch_or_of_long_ago_count_for_nothing() {

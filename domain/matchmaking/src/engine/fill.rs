@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 
 use super::card::Card;
-use super::lanes::{LANES_MAX, Parties, bits};
+use super::lanes::{LANES_MAX, Larges, Parties, bits, members};
 use super::plan::{Plan, Similarity};
 use super::pool::{Part, primary};
 use super::rank::Rank;
@@ -57,14 +57,17 @@ impl Near {
         self.candidates.len()
     }
 
-    fn push(&mut self, card: Card, lanes: u64) {
-        let candidate = Candidate {
-            lanes,
-            card: u16::try_from(self.cards.len()).unwrap_or(u16::MAX),
-            players: card.players,
-        };
-        self.candidates.push(candidate);
+    /// Puts down somebody who is judged there, and then [kept](Self::keep) or taken back.
+    fn put(&mut self, card: Card) -> &Card {
         self.cards.push(card);
+        &self.cards[self.cards.len() - 1]
+    }
+
+    /// Keeps whoever was put down last, in these lanes.
+    fn keep(&mut self, lanes: u64) {
+        let card = self.cards.len() - 1;
+        let players = self.cards[card].players;
+        self.candidates.push(Candidate { lanes, card: u16::try_from(card).unwrap_or(u16::MAX), players });
     }
 
     fn card(&self, candidate: &Candidate) -> &Card {
@@ -73,8 +76,8 @@ impl Near {
 
     /// Those of the first so many who are in a lane.
     fn of_lane(&self, first: usize, lane: u32) -> impl Iterator<Item = &Card> + Clone {
-        let here = self.candidates[..first].iter().filter(move |it| it.lanes >> lane & 1 == 1);
-        here.map(|it| self.card(it))
+        let here = members(lane, self.candidates[..first].iter().map(|it| it.lanes));
+        here.map(|at| self.card(&self.candidates[at]))
     }
 }
 
@@ -99,10 +102,12 @@ impl Searcher {
         if wanted == 1 && plan.is_ranked_by_walk() {
             return self.fill_last(field, part, seed);
         }
+        let missing = plan.teams.len().saturating_sub(self.group.larges());
+        let larges = Larges { from: plan.large_from, missing };
         let parties = match (self.similarity(field), self.group.larges()) {
             (Similarity::Any, _) => Parties::Any,
-            (Similarity::Alike, 0) => Parties::NoneOrEach { large_from: plan.large_from },
-            (Similarity::Alike, _) => Parties::Each,
+            (Similarity::Alike, 0) => Parties::NoneOrEach(larges),
+            (Similarity::Alike, _) => Parties::Each(larges),
         };
         self.lanes.begin(field.slab.layout(), &self.group, seed, (wanted, parties), field.names);
         let window = self.group.window();
@@ -237,10 +242,16 @@ impl Searcher {
             }
             for at in 0..self.met.len() {
                 let handle = self.met[at];
-                let card = Card::of(field.plan, handle, field.slab.get(handle));
-                if !self.group.members().contains(&handle) && self.fits(field, &card) {
+                if self.group.members().contains(&handle) {
+                    continue;
+                }
+                let card = near.put(Card::of(field.plan, handle, field.slab.get(handle)));
+                if self.fits(field, card) {
                     missing = missing.saturating_sub(card.players.into());
-                    near.push(card, self.lanes.of(field.slab, &card));
+                    let lanes = self.lanes.of(field.slab, card);
+                    near.keep(lanes);
+                } else {
+                    near.cards.pop();
                 }
             }
         }

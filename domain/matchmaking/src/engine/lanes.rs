@@ -27,10 +27,19 @@ pub(super) struct Names<'a> {
 pub(super) enum Parties {
     /// Any.
     Any,
-    /// None, or one for each team; from so many players on they are large.
-    NoneOrEach { large_from: u8 },
+    /// None, or one for each team.
+    NoneOrEach(Larges),
     /// One for each team: it has one already.
-    Each,
+    Each(Larges),
+}
+
+/// Large parties, of which a group has one for each team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Larges {
+    /// From how many players on they are large.
+    pub from: u8,
+    /// How many the group as it was begun lacks.
+    pub missing: usize,
 }
 
 /// The lanes of one search, and the players met in each.
@@ -50,7 +59,9 @@ pub(super) struct Lanes {
     summed: [u8; LANES_MAX],
     /// The lanes and players of whoever was met.
     met: Vec<(u64, u8)>,
-    /// At how many players a lane is tried.
+    /// How many large parties were met in each lane of them.
+    larges: [u8; LANES_MAX],
+    /// At how many players a lane is tried; never, as long as it lacks large parties.
     due: [u16; LANES_MAX],
     /// How many fill it.
     wanted: u16,
@@ -69,6 +80,7 @@ impl Default for Lanes {
             sums: [1; LANES_MAX],
             summed: [0; LANES_MAX],
             met: Vec::new(),
+            larges: [0; LANES_MAX],
             due: none,
             wanted: 0,
         }
@@ -90,8 +102,8 @@ impl Lanes {
         self.wanted = wanted.into();
         self.parties = parties;
         let most = match parties {
-            Parties::Any | Parties::Each => LANES_MAX,
-            Parties::NoneOrEach { .. } => LANES_MAX / 2,
+            Parties::Any | Parties::Each(_) => LANES_MAX,
+            Parties::NoneOrEach(_) => LANES_MAX / 2,
         };
         self.regions.clear();
         if group.regions() != u64::MAX && group.regions().count_ones() as usize <= most {
@@ -124,12 +136,19 @@ impl Lanes {
         self.met.clear();
         self.summed[..lanes].fill(0);
         self.due[..lanes].fill(self.wanted);
+        if let Parties::NoneOrEach(Larges { missing: 1.., .. }) | Parties::Each(Larges { missing: 1.., .. }) =
+            self.parties
+        {
+            let small = self.count_small();
+            self.larges[..lanes].fill(0);
+            self.due[small..lanes].fill(NEVER);
+        }
     }
 
     fn count_all(&self) -> usize {
         match self.parties {
-            Parties::Any | Parties::Each => self.count_once(),
-            Parties::NoneOrEach { .. } => self.count_once() * 2,
+            Parties::Any | Parties::Each(_) => self.count_once(),
+            Parties::NoneOrEach(_) => self.count_once() * 2,
         }
     }
 
@@ -138,13 +157,18 @@ impl Lanes {
         self.regions.len().max(1) * self.values.len().max(1)
     }
 
+    /// How many of them are for groups that need no large parties. Those come first.
+    fn count_small(&self) -> usize {
+        match self.parties {
+            Parties::Any => LANES_MAX,
+            Parties::Each(_) => 0,
+            Parties::NoneOrEach(_) => self.count_once(),
+        }
+    }
+
     /// Whether a lane is one for groups with large parties.
     pub(super) fn is_of_large(&self, lane: u32) -> bool {
-        match self.parties {
-            Parties::Any => false,
-            Parties::Each => true,
-            Parties::NoneOrEach { .. } => lane as usize >= self.count_once(),
-        }
+        lane as usize >= self.count_small()
     }
 
     /// By which marks whoever is in a lane is known, lane by lane, parties aside.
@@ -161,11 +185,9 @@ impl Lanes {
     pub(super) fn of(&self, slab: &Slab, card: &Card) -> u64 {
         let lanes = self.shared_with(slab, card);
         match self.parties {
-            Parties::Any | Parties::Each => lanes,
-            Parties::NoneOrEach { large_from } if card.players < large_from => {
-                lanes | lanes << self.count_once()
-            }
-            Parties::NoneOrEach { .. } => lanes << self.count_once(),
+            Parties::Any | Parties::Each(_) => lanes,
+            Parties::NoneOrEach(larges) if card.players < larges.from => lanes | lanes << self.count_once(),
+            Parties::NoneOrEach(_) => lanes << self.count_once(),
         }
     }
 
@@ -202,6 +224,11 @@ impl Lanes {
     /// Counts the players of somebody who was met in the lanes of that ticket; says in which of those there may be enough now.
     pub(super) fn count(&mut self, lanes: u64, players: u8) -> u64 {
         self.met.push((lanes, players));
+        if let Parties::NoneOrEach(larges) | Parties::Each(larges) = self.parties
+            && players >= larges.from
+        {
+            self.count_large(lanes, larges.missing);
+        }
         let used = self.count_all().div_ceil(COUNTED);
         let (counts, dues) = (self.players.as_chunks_mut().0, self.due.as_chunks().0);
         let mut enough = 0;
@@ -216,6 +243,17 @@ impl Lanes {
         enough
     }
 
+    /// A large party was met: once those that a group lacks have been, its lanes are tried.
+    fn count_large(&mut self, lanes: u64, missing: usize) {
+        let small = self.count_small();
+        for lane in bits(lanes).map(|lane| lane as usize).filter(|lane| *lane >= small) {
+            self.larges[lane] = self.larges[lane].saturating_add(1);
+            if usize::from(self.larges[lane]) == missing {
+                self.due[lane] = self.wanted;
+            }
+        }
+    }
+
     /// Whether some of the players met in a lane are just as many as are wanted.
     pub(super) fn adds_up(&mut self, lane: u32) -> bool {
         self.sums(lane) >> self.wanted & 1 == 1
@@ -227,10 +265,9 @@ impl Lanes {
         if *summed == 0 {
             *sums = 1;
         }
-        for (_, players) in
-            self.met[usize::from(*summed)..].iter().filter(|(lanes, _)| lanes >> lane & 1 == 1)
-        {
-            *sums |= *sums << players;
+        let met = &self.met[usize::from(*summed)..];
+        for at in members(lane, met.iter().map(|(lanes, _)| *lanes)) {
+            *sums |= *sums << met[at].1;
         }
         // No more are met than are kept.
         *summed = u8::try_from(self.met.len()).unwrap_or(u8::MAX);
@@ -261,6 +298,8 @@ impl Lanes {
     }
 }
 
+/// More players than are ever met.
+const NEVER: u16 = u16::MAX;
 /// How many lanes are counted at a time.
 const COUNTED: usize = 16;
 
@@ -274,6 +313,20 @@ fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u16, pla
         any |= inside & if counts[lane] >= due[lane] { u16::MAX } else { 0 };
     }
     any != 0
+}
+
+/// Who of some is in a lane, by the lanes of each; of 128 at most. All are asked without a branch, since lanes are as they come: only those
+/// who are there cost a turn.
+pub(super) fn members(
+    lane: u32,
+    lanes: impl DoubleEndedIterator<Item = u64>,
+) -> impl Iterator<Item = usize> + Clone {
+    let mut left = lanes.rev().fold(0_u128, |all, lanes| all << 1 | u128::from(lanes >> lane & 1));
+    core::iter::from_fn(move || {
+        let lowest = (left != 0).then(|| left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(lowest)
+    })
 }
 
 /// The bits that are set, from the lowest on.

@@ -13,8 +13,6 @@ use super::plan::{Row, Similarity, Team};
 const EXHAUSTIVE_UNITS_MAX: usize = 12;
 /// The most steps of a search for any seating that keeps the rules; some hundred microseconds.
 const SEATINGS_MAX: u32 = 8_192;
-/// Sets of tickets that a half of those has.
-const HALF_SETS: usize = 1 << (EXHAUSTIVE_UNITS_MAX / 2);
 /// The most rounds of exchanges; each exchange makes the teams more even, and few are ever needed.
 const EXCHANGES_MAX: usize = 64;
 
@@ -48,8 +46,18 @@ pub(super) struct Seats {
     order: Vec<usize>,
     seats: Vec<u8>,
     best: Vec<u8>,
+    halves: Halves,
     /// The rule that did not allow the last seating.
     pub(super) broken: Option<Rule>,
+}
+
+/// Which sets the units of either half make: their players, and twice what they weigh.
+#[derive(Debug, Clone, Default)]
+struct Halves {
+    lower: Vec<(u8, i64)>,
+    upper: Vec<(u8, i64)>,
+    /// Which of the lower half's have so many players, one bit each.
+    by_players: Vec<u64>,
 }
 
 impl Seats {
@@ -189,7 +197,7 @@ impl Seats {
             && let Some(to_move) = players.checked_sub(*sizes.start())
         {
             // Teams of one size are as even as their sums are.
-            let evenest = Self::evenest(demand, first, (to_move, 2 * sum - total));
+            let evenest = self.evenest(demand, first, (to_move, 2 * sum - total));
             (0..count).for_each(|unit| self.put(demand, unit, (evenest >> unit & 1) as usize));
             if self.holds(demand) {
                 core::mem::swap(&mut self.best, &mut self.seats);
@@ -242,34 +250,38 @@ impl Seats {
     /// Which units the second team has where teams of one size are as even as they can be, whatever else rules say; the first so many
     /// stay on the first team. Of the units that move, those of either half are added up once, so that only pairs of halves that make
     /// as many players as are to move are looked at.
-    fn evenest(demand: &Demand<'_>, first: usize, (to_move, apart): (u8, i64)) -> u32 {
+    fn evenest(&mut self, demand: &Demand<'_>, first: usize, (to_move, apart): (u8, i64)) -> u32 {
         let free = demand.units.len() - first;
         let half = free / 2;
         let strength =
             |unit: usize| if demand.numbers > 0 { demand.unit_sums[unit * demand.numbers] } else { 0 };
-        let sets = |from: usize, until: usize| {
-            let mut sets = [(0_u8, 0_i64); HALF_SETS];
-            for unit in from..until {
+        let add_up = |sets: &mut Vec<(u8, i64)>, units: core::ops::Range<usize>| {
+            sets.clear();
+            sets.push((0, 0));
+            for unit in units {
                 let (players, sum) = (demand.units[unit], 2 * strength(unit));
-                let known = 1 << (unit - from);
-                for set in 0..known {
+                for set in 0..sets.len() {
                     let (before, with) = sets[set];
-                    sets[(set + known) % HALF_SETS] = (before + players, with + sum);
+                    sets.push((before + players, with + sum));
                 }
             }
-            sets
         };
-        let (lower, upper) = (sets(first, first + half), sets(first + half, demand.units.len()));
-        // Those of the lower half by their players, one bit each.
-        let mut by_players = [0_u64; 128];
-        for (set, (players, _)) in lower[..1 << half].iter().enumerate() {
-            by_players[usize::from(*players) % 128] |= 1 << set;
+        let Halves { lower, upper, by_players } = &mut self.halves;
+        add_up(lower, first..first + half);
+        add_up(upper, first + half..demand.units.len());
+        // Those of the lower half by their players, one bit each; who are more than are to move is of no interest.
+        by_players.clear();
+        by_players.resize(usize::from(to_move) + 1, 0);
+        for (set, (players, _)) in lower.iter().enumerate() {
+            if let Some(sets) = by_players.get_mut(usize::from(*players)) {
+                *sets |= 1 << set;
+            }
         }
         let (mut best, mut evenest) = (i64::MAX, 0);
-        for (set, (players, sum)) in upper[..1 << (free - half)].iter().enumerate() {
+        for (set, (players, sum)) in upper.iter().enumerate() {
             let Some(missing) = to_move.checked_sub(*players) else { continue };
-            for other in super::lanes::bits(by_players[usize::from(missing) % 128]) {
-                let apart_now = (apart - sum - lower[other as usize % HALF_SETS].1).abs();
+            for other in super::lanes::bits(by_players[usize::from(missing)]) {
+                let apart_now = (apart - sum - lower[other as usize].1).abs();
                 let seats = (set as u32) << half | other;
                 if apart_now < best || (apart_now == best && gray(seats) < gray(evenest)) {
                     (best, evenest) = (apart_now, seats);

@@ -130,18 +130,24 @@ impl<G: Guards> Session<G> {
         let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
         // A new host goes on from what another held, and that is of an earlier host: nobody has written anything of its own time yet.
         let is_possible = sent.parts.iter().all(|part| part.id.stamp < self.stamp()) && self.is_member(from);
-        let is_wanted = asked && is_possible;
+        let newest = sent.parts.last().map_or(StateId::NONE, |part| part.id);
+        let (mine, outranks) = (self.held.id(), self.outranks(newest, self.held.id()));
+        let seeks = outranks && newest < mine && self.leads_a_side();
+        let is_wanted = is_possible && (asked && (outranks || newest <= mine) || seeks);
         if !from_host && !is_wanted {
             return;
         }
         // What shows whose it is may come after it: it is asked for again, and nobody has lied.
-        let newest = sent.parts.last().map_or(StateId::NONE, |part| part.id);
         if G::SEAL && is_wanted && self.has_missed(newest.stamp) && !self.names.knows(newest) {
             return;
         }
-        let mut held = core::mem::take(&mut self.held);
+        // Under a lower name it can only be taken instead of what is held.
+        let is_instead = is_wanted && outranks && newest < mine;
+        let mut held = if is_instead { State::default() } else { core::mem::take(&mut self.held) };
         let taken = held.take(sent, |id, seal| !G::SEAL || self.is_by_its_writer(id, seal));
-        self.held = held;
+        if !is_instead || taken == Taken::Newer {
+            self.held = held;
+        }
         if taken == Taken::Forged && is_wanted {
             self.as_host(|reign| reign.gathering.distrust(from));
         }
@@ -157,7 +163,9 @@ impl<G: Guards> Session<G> {
             self.be_handed_over(now, &leads);
         }
         if asked {
-            self.accede(now);
+            self.gather(now);
+        } else if newer && seeks {
+            self.go_on_from_certified(now);
         }
     }
 
@@ -220,8 +228,9 @@ impl<G: Guards> Session<G> {
     /// Whether a state of that name could be taken from another, whatever its seal is.
     pub(super) fn is_believable(&self, id: StateId) -> bool {
         let is_known = self.writer(id.stamp).is_some() || self.names.knows(id);
-        // A state of this host's own time there cannot be.
-        id.stamp < self.stamp() && (is_known || self.has_missed(id.stamp))
+        // A state of this host's own time there cannot be, and what this peer holds is not given up for a side that branched off before it.
+        let is_outranked = self.outranks(self.held.id(), id);
+        id.stamp < self.stamp() && !is_outranked && (is_known || self.has_missed(id.stamp))
     }
 
     /// Whether that may be of a host whom this peer has missed, and whose certificate others have.

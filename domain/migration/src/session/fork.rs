@@ -33,14 +33,23 @@ pub(super) struct Fork {
 
 /// Who led which sides that this peer was on: nobody certifies them, so nothing else tells whose a side's states are.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heads(BTreeMap<Stamp, PeerId>);
+pub(super) struct Heads(BTreeMap<Stamp, Head>);
+
+/// Who led a side.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    peer: PeerId,
+    /// The newest state of a certified host that the side's game goes back to, once it is known.
+    branch: Option<StateId>,
+}
 
 /// How many of those are known: a session of the most members that loses one host after another has so many.
 const HEADS_MAX: usize = MEMBERS_MAX;
 
 impl Heads {
     fn remember(&mut self, stamp: Stamp, head: PeerId) {
-        self.0.insert(stamp, head);
+        let branch = self.0.get(&stamp).filter(|known| known.peer == head).and_then(|known| known.branch);
+        self.0.insert(stamp, Head { peer: head, branch });
         if self.0.len() > HEADS_MAX {
             self.0.pop_first();
         }
@@ -52,7 +61,17 @@ impl Heads {
     }
 
     pub(super) fn of(&self, stamp: Stamp) -> Option<PeerId> {
-        self.0.get(&stamp).copied()
+        self.0.get(&stamp).map(|head| head.peer)
+    }
+
+    pub(super) fn branch_of(&self, stamp: Stamp) -> Option<StateId> {
+        self.0.get(&stamp).and_then(|head| head.branch)
+    }
+
+    pub(super) fn branch_off(&mut self, stamp: Stamp, from: StateId) {
+        if let Some(head) = self.0.get_mut(&stamp) {
+            head.branch = Some(from);
+        }
     }
 }
 
@@ -87,6 +106,8 @@ impl<G: Guards> Session<G> {
     /// This host is one that nobody certifies from now on.
     pub(super) fn lead_uncertified(&mut self, now: Timestamp, number: u32) {
         self.be_on_side(Fork { number, head: self.me() });
+        self.opened = self.held.id();
+        self.note_branch(self.opened);
         self.pass_word(Cause::Fenced);
         self.own_roster();
         self.ballot.withdraw();

@@ -17,6 +17,9 @@ use crate::state::StateId;
 /// [`crate::STATE_BYTES_MAX`].
 const ASKED_AT_ONCE: usize = STANDBYS + 1;
 
+/// How often whoever holds what a side's host would give its own game up for is asked for it in vain: for a second.
+const PATIENT_ROUNDS: u32 = 5;
+
 /// What a new host knows of those who say that they hold more than it does.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gathering {
@@ -34,6 +37,12 @@ impl Gathering {
         claims.retain(|(peer, _)| !self.forgers.contains(peer));
         claims.sort_by_key(|(peer, holds)| (self.rounds.get(peer).copied(), Reverse(*holds)));
         claims.into_iter().map(|(peer, _)| peer).take(ASKED_AT_ONCE).collect()
+    }
+
+    /// The same of those who were not asked in vain for long.
+    pub(super) fn patiently(&self, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
+        claims.retain(|(peer, _)| self.rounds.get(peer).is_none_or(|rounds| *rounds < PATIENT_ROUNDS));
+        self.holders(claims)
     }
 
     /// Asks them, if it is time to: returns whom.

@@ -133,6 +133,8 @@ impl<G: Guards> Session<G> {
     /// who hears of it gives that one up to the lobby alone.
     pub(super) fn be_handed_a_side(&mut self, from: PeerId, stamp: Stamp, to: PeerId) {
         self.be_on_side(Fork { number: stamp.fork, head: from });
+        // It says what it says from now on under that number.
+        self.pass_word(Cause::Controlled);
         self.change_vacancy(|vacancy| vacancy.name(to));
     }
 

@@ -38,6 +38,9 @@ const CONFIRM_EVERY: Duration = Duration::from_secs(1);
 /// in a lease.
 const MARGIN: Duration = Duration::from_millis(500);
 
+/// Within how long a peer that wakes up has read what came while it slept.
+const WAKES_IN: Duration = Duration::from_secs(1);
+
 /// What is known of the way to the lobby.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
@@ -49,6 +52,8 @@ pub(super) struct Line {
     beat: Option<(Timestamp, Beat)>,
     /// The last claim.
     claimed: Option<Timestamp>,
+    /// This peer stood still: from when, until when.
+    stall: Option<(Timestamp, Timestamp)>,
     /// What members have brought for this host, or this member for its own.
     pub(super) bearing: Bearing,
 }
@@ -62,12 +67,21 @@ enum Beat {
 
 impl Line {
     pub(super) fn beginning(now: Timestamp) -> Self {
-        Self { leased: now, waits: None, beat: None, claimed: None, bearing: Bearing::default() }
+        Self { leased: now, waits: None, beat: None, claimed: None, stall: None, bearing: Bearing::default() }
     }
 
-    /// This peer stood still itself.
-    pub(super) fn forgive(&mut self, stall: Duration) {
-        self.waits = self.waits.map(|since| since + stall);
+    /// This peer stood still itself since then.
+    pub(super) fn forgive(&mut self, now: Timestamp, since: Timestamp) {
+        self.waits = self.waits.map(|waits| waits + now.since(since));
+        self.stall = Some((since, now));
+    }
+
+    /// Since when a word may have waited for this peer: what comes as it wakes up may have come as it fell asleep.
+    fn told_since(&self, now: Timestamp) -> Timestamp {
+        match self.stall {
+            Some((since, woke)) if now < woke + WAKES_IN => since,
+            Some(_) | None => now,
+        }
     }
 
     /// Whether the lobby has answered nothing for so long that it is not waited for.
@@ -236,10 +250,10 @@ impl<G: Guards> Session<G> {
         self.pass_over_oneself();
     }
 
-    /// The lobby has made this peer host; where others told it so, its lease began about now.
+    /// The lobby has made this peer host; where others told it so, its lease began about when they did.
     pub(super) fn hold_lease(&mut self, now: Timestamp) {
         if !self.line.is_leased(now) {
-            self.line.leased = now;
+            self.line.lease_from(self.line.told_since(now));
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! One file an idea: [`begin`] how a peer comes in, [`contact`] what is known of another, [`beats`] what is said ten times a
 //! second, [`circle`] to whom while the host is missed, [`doubt`] when a host is given up, [`vacancy`] what is known while there
-//! is none, [`elect`] who comes after, [`reign`] what a host does, [`gathering`] whom it asks for the state that it goes on from,
+//! is none, [`elect`] who comes after, [`reign`] what a host does, [`gathering`] whom it asks for the state that it goes on from, [`branch`] which one that is,
 //! [`handover`] how it gives its session away, [`suitable`] to whom before the game begins, [`crowd`] who votes and who plays, [`chain`]
 //! the game as it goes along, [`hints`] what they tell of themselves,
 //! [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
@@ -12,6 +12,7 @@
 mod bearing;
 mod beats;
 mod begin;
+mod branch;
 mod chain;
 mod circle;
 mod contact;
@@ -384,7 +385,7 @@ impl<G: Guards> Session<G> {
         for contact in self.contacts.values_mut() {
             contact.rhythm.forgive(late);
         }
-        self.line.forgive(late);
+        self.line.forgive(now, self.due);
         // What it had begun to doubt it begins to doubt anew.
         if matches!(self.leadership, Leadership::Doubts(_)) {
             self.leadership = Leadership::Follows;

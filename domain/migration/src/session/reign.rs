@@ -27,6 +27,9 @@ use crate::{ChannelId, Epoch, Guards, PeerId};
 pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long a new host waits for members and states: who takes longer comes later.
 const ACCESSION_MAX: Duration = Duration::from_millis(1_000);
+/// The same where somebody who is heard holds a newer state: what was acknowledged is waited for, be its line slow or its machine busy. A state of
+/// a megabyte takes that long at 2 Mbit/s.
+const FETCHING_MAX: Duration = Duration::from_secs(5);
 
 /// How soon a confirmed host is certified anew for what others say: each time states and deeds that are under way under its old number are for nobody, so
 /// a member that speaks of one epoch after the other would keep all from the game.
@@ -37,7 +40,7 @@ const ARRIVAL: Duration = Duration::from_millis(400);
 /// What a host knows.
 #[derive(Debug, Clone)]
 pub(super) struct Reign {
-    since: Timestamp,
+    pub(super) since: Timestamp,
     pub(super) phase: Phase,
     pub(super) mandate: Mandate,
     /// In which epoch it voted for another.
@@ -189,11 +192,14 @@ impl<G: Guards> Session<G> {
         self.keep_mandate(now);
         let Leadership::Reigns(reign) = &self.leadership else { return };
         match reign.phase {
-            Phase::Accession => self.accede(now),
+            Phase::Accession => self.gather(now),
             Phase::Reigning => {
                 self.settle();
                 self.keep_crowd(now);
-                self.keep_certified(now);
+                // Who votes for this side's host may hold what its game is given up for.
+                if !self.leads_a_side() || !self.seeks(now) {
+                    self.keep_certified(now);
+                }
                 self.keep_suitable(now);
             }
             Phase::HandingOver { .. } => self.hand_over(now),
@@ -292,11 +298,10 @@ impl<G: Guards> Session<G> {
         let Leadership::Reigns(reign) = &self.leadership else { return };
         let has_just_come = now < reign.since + ARRIVAL;
         // Whom a newcomer has never heard may not have known that it came. And whoever did not have to speak to this peer was silent to it, and
-        // may hold the newest state.
+        // may hold a state that it has told to nobody here.
         let may_live = |(peer, contact): &(&PeerId, &Contact)| {
             let is_missed = contact.is_gone() || self.lost.contains(*peer);
-            let holds_more = || contact.holds > mine && self.is_believable(contact.holds);
-            lives(contact) || !is_missed && (contact.beat.is_none() || has_just_come && holds_more())
+            lives(contact) || !is_missed && (contact.beat.is_none() || has_just_come)
         };
         // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
         // Whoever obeys this host and has not told what it holds yet may hold the newest.
@@ -308,8 +313,9 @@ impl<G: Guards> Session<G> {
             .filter(|(peer, holds)| self.is_member(*peer) && self.is_believable(*holds))
             .collect();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
-        let is_over = now >= reign.since + ACCESSION_MAX || reign.handed == Some(mine);
         let holders = reign.gathering.holders(claims);
+        let patience = if holders.is_empty() { ACCESSION_MAX } else { FETCHING_MAX };
+        let is_over = now >= reign.since + patience || reign.handed == Some(mine);
         if !is_over && (!all_here || !holders.is_empty()) {
             let asked = reign.gathering.ask(now, holders);
             asked.into_iter().for_each(|peer| self.send(peer, Body::Pull(mine)));

@@ -228,7 +228,8 @@ pub enum Output {
         /// What.
         question: Question,
     },
-    /// This peer is the host: its game goes on from that state, or from what it has.
+    /// This peer is the host: its game goes on from that state, or from what it has. Also where it was host of a side without a majority before,
+    /// and somebody has come who holds what a confirmed host wrote after that side had branched off: its game is given up for that.
     Lead {
         /// What its messages carry from now on.
         stamp: Stamp,

@@ -283,6 +283,34 @@ fn a_zombie_is_fenced_and_rejoins() {
     assert!(net.session(peer(2)).roster().members.contains_key(&peer(1)));
 }
 
+/// I5. Who slept while it was made host hears of it from others as it wakes up: its lease began before, and may be over.
+#[test]
+fn who_slept_through_its_lease_is_not_confirmed_by_the_word_of_it() {
+    for (slept, standing) in [(2, Standing::Confirmed), (7, Standing::Unconfirmed)] {
+        let mut net = of(3);
+        net.freeze(peer(2));
+        net.lobby.host = Some((Epoch(2), peer(2)));
+        net.lobby.cut.insert(peer(2));
+        net.overheard = Some(Vec::new());
+        let knows = |net: &Net| net.session(peer(3)).stamp() == Stamp::certified(Epoch(2));
+        assert!((0..300).any(|_| {
+            net.run(Duration::from_millis(10));
+            knows(&net)
+        }));
+        let overheard = net.overheard.take().unwrap();
+        let (.., told) =
+            overheard.into_iter().rfind(|(from, to, _)| (*from, *to) == (peer(1), peer(3))).unwrap();
+        net.kill(peer(1));
+        net.kill(peer(3));
+        let fell_asleep = net.session(peer(2)).next_deadline().unwrap();
+        net.now = net.now.max(fell_asleep + Duration::from_secs(slept));
+        net.frozen.remove(&peer(2));
+        net.deliver(peer(1), peer(2), told);
+        net.run(Duration::from_millis(10));
+        assert_eq!(net.session(peer(2)).standing(), Some(standing), "after {slept} s");
+    }
+}
+
 /// "The new host collects state heads and ticks from survivors", also of a host that it has never heard of: a lobby's certificates stand
 /// for themselves, so whoever was away for two hosts is told of the second alone.
 #[test]

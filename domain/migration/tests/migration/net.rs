@@ -56,7 +56,7 @@ pub struct Net {
     /// Who has no link to whom: elsewhere all who play have one, as long as they do.
     pub unlinked: BTreeSet<(PeerId, PeerId)>,
     linked: BTreeMap<PeerId, BTreeSet<PeerId>>,
-    frozen: BTreeSet<PeerId>,
+    pub frozen: BTreeSet<PeerId>,
     stepped: Timestamp,
     /// Games give what a test has them give, and nothing by themselves.
     pub idle: bool,

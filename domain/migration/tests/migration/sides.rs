@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Epoch, Output, Stamp, Standing, StateId, WithoutMajority};
+use mainstay_migration::{Body, Epoch, Output, Stamp, Standing, StateId, WithoutMajority};
 
 use crate::joins::step_until;
 use crate::net::{Net, peer};
@@ -73,4 +73,53 @@ fn who_is_confirmed_again_gives_its_session_to_no_side_without_a_majority() {
     assert_eq!((net.host(), net.session(peer(2)).stamp().fork), (peer(1), 0));
     let gave_up = |output: &Output| matches!(output, Output::HostNoMore { .. });
     assert!(!net.seen[&peer(1)].outputs.iter().any(gave_up));
+}
+
+/// Two of five go on alone, and the others' host goes on beside them with what it acknowledges. Then that one dies, and one of its members that
+/// nobody would follow comes to the side.
+fn come_over(net: &mut Net) -> StateId {
+    cut_apart(net);
+    step_until(net, |net| net.session(peer(2)).held().id().stamp == ALONE);
+    net.run(Duration::from_secs(1));
+    let later = net.session(peer(4)).held().id();
+    assert_eq!(later.stamp, Stamp::certified(Epoch::FIRST));
+    assert_ne!(later, StateId::NONE);
+    net.kill(peer(1));
+    net.kill(peer(5));
+    net.cut.clear();
+    later
+}
+
+/// Whether that one led from there, or from later.
+fn has_led_from(net: &Net, id: u128, state: StateId) -> bool {
+    let from = |output: &Output| matches!(output, Output::Lead { state: led, .. } if led.id().stamp == state.stamp && led.id() >= state);
+    net.seen[&peer(id)].outputs.iter().any(from)
+}
+
+/// What a confirmed host acknowledged after a side had branched off is older than that side by name alone: the side's host gives its game up for it.
+#[test]
+fn a_side_goes_on_from_what_was_acknowledged_after_it_branched_off() {
+    let mut net = Net::of(5);
+    let later = come_over(&mut net);
+    net.run(Duration::from_secs(5));
+    assert_eq!(net.host(), net.session(peer(4)).leader());
+    assert!(has_led_from(&net, 2, later), "{later:?}");
+    let stamps = [2, 3, 4].map(|id| net.session(peer(id)).stamp());
+    assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
+}
+
+/// The side's host dies before it is given that. Its successor goes on from it, and not from the side's own.
+#[test]
+fn the_next_host_of_a_side_goes_on_from_what_was_acknowledged_after_it_branched_off() {
+    let mut net = Net::of(5);
+    let later = come_over(&mut net);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    step_until(&mut net, |net| net.session(peer(4)).leader() == peer(2));
+    net.run(Duration::from_millis(200));
+    net.kill(peer(2));
+    net.travels = |_| Duration::from_millis(20);
+    net.run(Duration::from_secs(6));
+    assert!(has_led_from(&net, 3, later) || has_led_from(&net, 4, later), "{later:?}");
+    let [of_three, of_four] = [3, 4].map(|id| net.session(peer(id)).held().id());
+    assert_eq!((of_three, of_three.stamp.epoch), (of_four, Epoch::FIRST));
 }

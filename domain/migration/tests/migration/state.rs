@@ -158,6 +158,38 @@ fn acknowledged_is_what_the_standbys_hold() {
     );
 }
 
+/// I9: "none while one holder of it lives". Of the two that hold what was acknowledged one dies with the host, and the other cannot be host any more: the
+/// next one fetches it, however long it is on its way.
+#[test]
+fn a_new_host_waits_for_what_somebody_holds_who_lives() {
+    for on_its_way in [300, 2_500, 4_500] {
+        let mut net = Net::of(7);
+        net.run(Duration::from_secs(1));
+        net.idle = true;
+        net.run(Duration::from_secs(1));
+        let acknowledged = net.session(peer(1)).held().id();
+        assert!(net.seen[&peer(1)].outputs.contains(&Output::Durable(acknowledged)));
+        assert!([2, 3].iter().all(|id| net.session(peer(*id)).held().id() == acknowledged));
+        net.kill(peer(1));
+        net.kill(peer(2));
+        net.give(peer(3), Input::Suitable(CanBeHost::NotYet));
+        net.run(Duration::from_millis(500));
+        let before = net.session(peer(4)).held().id();
+        assert!(before < acknowledged, "{before:?}");
+        net.travels = match on_its_way {
+            300 => |body| Duration::from_millis(if matches!(body, Body::State(_)) { 300 } else { 20 }),
+            2_500 => |body| Duration::from_millis(if matches!(body, Body::State(_)) { 2_500 } else { 20 }),
+            _ => |body| Duration::from_millis(if matches!(body, Body::State(_)) { 4_500 } else { 20 }),
+        };
+        net.run(Duration::from_secs(9));
+        let leads = |output: &Output| {
+            if let Output::Lead { state, .. } = output { Some(state.holds(acknowledged)) } else { None }
+        };
+        let led: Vec<bool> = net.seen[&peer(4)].outputs.iter().filter_map(leads).collect();
+        assert_eq!(led, [true], "{on_its_way} ms");
+    }
+}
+
 /// Level none: "whatever the new host had replicated".
 #[test]
 fn at_level_none_nothing_is_sent() {

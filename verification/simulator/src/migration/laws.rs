@@ -288,7 +288,7 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
                 hosts::begins(world, id, stamp)?;
             }
             if is_new && led && stamp.fork == 0 && world.peers[&id].acting == Acting::Yes {
-                states::goes_on_certified(world, id);
+                states::goes_on_certified(world, id)?;
             }
             if let Some(session) = world.peers[&id].session() {
                 world.oracle.elections.writes(id, session.view());

@@ -223,7 +223,7 @@ impl<G: Guards> World<G> {
     fn rules_on(&mut self, peer: PeerId, question: &Question) -> Option<Ruling> {
         let session = session_id();
         for (_, kicked) in self.lobby.kicked.extract_if(.., |(host, _)| *host == peer).collect::<Vec<_>>() {
-            // A host of yesterday is refused, and whoever it threw out stays.
+            // As a studio may at any time, also the host of now.
             let _refused = self.turn(&Command::Kick { session, peer: key(kicked), by: Authority::Studio });
         }
         let known = match self.turn(&Command::Due).and(self.lobby.rules.session(session).cloned()) {

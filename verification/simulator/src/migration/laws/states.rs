@@ -88,6 +88,10 @@ pub(in super::super) fn leads<G: Guards>(
     state: StateId,
 ) -> Result<(), Broken> {
     world.oracle.goes_on(id, world.now);
+    if stamp.fork > 0 {
+        // What it was given it went on from, or did not: the next time is another matter.
+        world.oracle.states.handing.retain(|_, handing| handing.to != id);
+    }
     let told = world.running().into_iter().map(|id| world.peers[&id].game.tick).max();
     let handed = world.oracle.states.handed_over.take();
     if let (Some(last), Faults::Calm) = (handed.max(told), world.scenario.faults) {
@@ -125,17 +129,53 @@ pub(in super::super) fn leads<G: Guards>(
 }
 
 /// The host of a side without a majority is certified, and its game goes on as it is: whoever has the newest certificate does (reference,
-/// section 5.3). What another acknowledged beside it is lost with that one's side; it could not be asked, or the two would have met.
-pub(super) fn goes_on_certified<G: Guards>(world: &mut World<G>, id: PeerId) {
-    let Some(session) = world.peers[&id].session() else { return };
+/// section 5.3). What another acknowledged beside it is lost where none of those who obey it holds that: nobody else could be asked, as with any
+/// new host.
+pub(super) fn goes_on_certified<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
     let (held, resumed) = (session.held().id(), &world.peers[&id].game);
     let is_there = |(acknowledged, game): &(StateId, Game)| {
         let has_all = game.inputs.iter().all(|(peer, number)| resumed.inputs.get(peer) >= Some(number));
         held >= *acknowledged && has_all
     };
-    if !world.oracle.states.acknowledged.as_ref().is_none_or(is_there) {
-        world.oracle.states.acknowledged = None;
-    }
+    let Some((acknowledged, _)) = world.oracle.states.acknowledged.as_ref().filter(|it| !is_there(it)) else {
+        return Ok(());
+    };
+    let holders = voters_that_hold(world, id, *acknowledged);
+    ensure(
+        holders.is_empty(),
+        "I9: whom its voters made host of them all goes on from what they hold that was acknowledged",
+        || {
+            format!(
+                "{id} goes on from {held:?}, acknowledged was {acknowledged:?}, of which {holders:?} hold it"
+            )
+        },
+    )?;
+    world.oracle.states.acknowledged = None;
+    Ok(())
+}
+
+/// Who obeyed that host of a side for long enough to give it that state.
+fn voters_that_hold<G: Guards>(world: &World<G>, host: PeerId, state: StateId) -> Vec<PeerId> {
+    let since = world.now.saturating_sub(REACH);
+    let Some(of_host) = world.peers[&host].session() else { return Vec::new() };
+    let is_voter = |id: &PeerId| {
+        let Some(session) = world.peers[id].session() else { return false };
+        let held = session.held().id();
+        let has_come = world.oracle.obeyed.get(id).is_some_and(|obeyed| world.now > obeyed + GIVEN_WITHIN);
+        let is_liar = world.forger.is_some_and(|forger| forger.peer == *id);
+        // Whoever it has let in itself came as it had gone on.
+        let was_there = of_host.roster().members.get(id).is_some_and(|it| it.stamp < state.stamp);
+        let obeys = session.leader() == host && session.has_host();
+        let holds = held.stamp == state.stamp && held >= state && was_there;
+        obeys
+            && holds
+            && has_come
+            && !is_liar
+            && !world.has_stormed(*id)
+            && reach_each_other(world, host, *id, since)
+    };
+    world.running().into_iter().filter(is_voter).collect()
 }
 
 /// Who holds that state, and could have given it to the new host.
@@ -196,7 +236,9 @@ fn is_handed_on<G: Guards>(
         return Ok(());
     }
     world.counts.handed_on += 1;
-    ensure(state == handing.state, "I15: a planned leave loses zero ticks and zero messages", || {
+    // Who had nothing itself loses nothing where the next one has the state of a side.
+    let is_kept = state == handing.state || handing.state == StateId::NONE;
+    ensure(is_kept, "I15: a planned leave loses zero ticks and zero messages", || {
         format!("{host} stood still with {:?}, {id} goes on from {state:?}", handing.state)
     })
 }
