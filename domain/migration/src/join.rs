@@ -19,6 +19,9 @@ use crate::{Guarded, Guards, PeerId, Stamp};
 pub(crate) const JOIN_MAX: Duration = Duration::from_secs(15);
 /// How often.
 const AGAIN: Duration = Duration::from_millis(300);
+/// How long a session that says it is full is asked again before it is believed. A member that has gone without its word being heard
+/// is missed after [`SUSPECT_MIN`](crate::rhythm::SUSPECT_MIN), later over a worse link, and until then its seat looks taken.
+pub(crate) const FULL_ASKED: Duration = Duration::from_secs(3);
 
 /// A peer that wants to be a member.
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub struct Joining<G: Guards = Guarded> {
     asked: usize,
     ask_at: Timestamp,
     until: Timestamp,
+    /// When it heard first that there is no seat.
+    full: Option<Timestamp>,
 }
 
 /// What came of it.
@@ -61,7 +66,8 @@ impl<G: Guards> Joining<G> {
     #[must_use]
     pub fn of(now: Timestamp, config: Config, known: Vec<PeerId>) -> Self {
         let given = known.clone();
-        Self { guards: PhantomData, config, given, known, asked: 0, ask_at: now, until: now + JOIN_MAX }
+        let (ask_at, until) = (now, now + JOIN_MAX);
+        Self { guards: PhantomData, config, given, known, asked: 0, ask_at, until, full: None }
     }
 
     /// Whom it asks: those it knew, and whom they have named.
@@ -79,7 +85,7 @@ impl<G: Guards> Joining<G> {
     /// Time has passed.
     pub fn wake(&mut self, now: Timestamp) -> Joined<G> {
         if now >= self.until {
-            return Joined::NoAnswer;
+            return if self.full.is_some() { Joined::Refused(Closed::Full) } else { Joined::NoAnswer };
         }
         let mut outputs = Vec::new();
         if now >= self.ask_at
@@ -131,6 +137,9 @@ impl<G: Guards> Joining<G> {
                 self.asked = 0;
                 self.ask_at = self.ask_at.min(now);
                 self.wake(now)
+            }
+            Body::Refused(Closed::Full) if now < *self.full.get_or_insert(now) + FULL_ASKED => {
+                Joined::NotYet(Vec::new())
             }
             Body::Refused(why) => Joined::Refused(*why),
             Body::Beat(_)

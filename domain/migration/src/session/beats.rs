@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Announcement, Beat, Body, Leads, Message};
+use crate::message::{Announcement, Beat, Body, Closed, Leads, Message};
 use crate::seal::Sealed;
 use crate::session::former::Wish;
 use crate::session::intake::Deed;
@@ -49,6 +49,7 @@ impl<G: Guards> Session<G> {
             Body::Leave => self.let_go(now, from, stamp),
             Body::Pull(held) => self.be_asked(from, held),
             Body::Redirect(host) => self.be_redirected(now, from, host),
+            Body::Refused(Closed::Full) if self.hopes_for_a_seat(now) => {}
             Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
             Body::Refused(_) => {}
             // The rest is a matter between those who obey the same host.

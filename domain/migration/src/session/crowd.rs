@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::join::{FULL_ASKED, JOIN_MAX};
 use crate::lobby::Pass;
 use crate::message::{Beat, Body, Closed, Welcome};
 use crate::order::OrderName;
@@ -27,7 +28,7 @@ use crate::{ActorId, ChannelId, Guards, PeerId, Stamp};
 /// A member that is silent for so long is none any more.
 const MEMBER_LOST: Duration = Duration::from_secs(5);
 /// How long a peer that is no member any more asks to be one again: as long as one that never was.
-const OUTSIDE_MAX: Duration = crate::join::JOIN_MAX;
+const OUTSIDE_MAX: Duration = JOIN_MAX;
 
 impl<G: Guards> Session<G> {
     /// Who could be host, the best first. Whoever can be certified comes before whoever only plays.
@@ -438,6 +439,11 @@ impl<G: Guards> Session<G> {
             *asked = now;
             self.ask_all_in();
         }
+    }
+
+    /// Whether a seat may become free for whoever is outside and hears that there is none.
+    pub(super) fn hopes_for_a_seat(&self, now: Timestamp) -> bool {
+        matches!(&self.leadership, Leadership::Outside { since, .. } if now < *since + FULL_ASKED)
     }
 
     /// Everybody it knew: its host may be gone, and whoever is none says who is.

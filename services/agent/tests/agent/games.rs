@@ -10,10 +10,10 @@ use mainstay_core::slot::{
 };
 use mainstay_core::{BuildConfigurationId, BuildId, FleetNumber};
 
-/// Notes what it reads at its start, then waits for `$HOME/do`: a number to exit with.
+/// Notes what it reads at its start, whole or not at all, then waits for `$HOME/do`: a number to exit with.
 const OBEDIENT: &str = r#"#!/bin/sh
 echo "up $1"
-cat "$HOME/server.json" > "$HOME/seen"
+cat "$HOME/server.json" > "$HOME/reads" && mv "$HOME/reads" "$HOME/seen"
 while :; do
     if [ -e "$HOME/do" ]; then code=$(cat "$HOME/do"); rm "$HOME/do"; exit "$code"; fi
     sleep 0.05
