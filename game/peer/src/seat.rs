@@ -569,9 +569,9 @@ impl Seat {
     /// host's game finds in its state. At most 4,096 messages and 4 MiB wait; more is not sent, and
     /// the game is told so ([`Event::NotSaid`]).
     ///
-    /// What a member says to its host over [`Way::Stream`] comes to whoever that is by then, once: what is said while there is no host waits for the next
-    /// one, and what a host's game has not read when it gives its last state ([`Seat::hand_over`]) is said to its successor (to a successor that said it itself,
-    /// too, as [`Event::FromMember`]). Of a host that dies nobody knows what it read, and what was under way is lost: what must not be is [`Seat::play`]ed.
+    /// What is said to the host over [`Way::Stream`] comes to whoever that is by then, once: what is said while there is no host waits for the next
+    /// one, and what a host's game has not read when it gives its last state ([`Seat::hand_over`]) is said to its successor. Whoever is the host
+    /// hears itself, too, as [`Event::FromMember`]: between its becoming the host and its game's reading that, it cannot know. Of a host that dies nobody knows what it read, and what was under way is lost: what must not be is [`Seat::play`]ed.
     /// [`mainstay_migration::WORDS_MAX`] words of [`mainstay_migration::WORDS_BYTES_MAX`] bytes wait for a host; more is told to nobody
     /// ([`Event::NotCarried`]).
     ///

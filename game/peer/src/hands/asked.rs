@@ -146,7 +146,11 @@ impl Hands {
             Way::Datagram => Telling::Standing,
             Way::Stream => Telling::Events,
         };
-        match session.waits_for(telling) {
+        let after = match to {
+            To::Host => None,
+            To::Members | To::Member(_) => session.waits_for(telling),
+        };
+        match after {
             Some(after) => unsaid.keep(Saying { after, to, way, bytes }),
             None => self.transmit(id, Saying { after: StateId::NONE, to, way, bytes }),
         }
@@ -192,8 +196,10 @@ impl Hands {
             return;
         }
         match (saying.to, saying.way) {
-            (To::Host, _) if leads => {}
             (To::Host, Way::Stream) => self.say_to_host(id, saying.bytes),
+            (To::Host, Way::Datagram) if leads => {
+                self.tell(id, Event::FromMember { peer: self.me, bytes: saying.bytes });
+            }
             (To::Host, Way::Datagram) => self.send_game(id, stamp, &[session.leader()], saying),
             (To::Members | To::Member(_), _) if leads => self.transmit_as_host(id, stamp, saying),
             (To::Members | To::Member(_), _) => {}

@@ -1,15 +1,16 @@
-//! What members' games say to their host over [`Way::Stream`]: it comes to whoever that is once, also where the session is given to another meanwhile
+//! What games say to their session's host over [`Way::Stream`]: it comes to whoever that is once, also where the session is given to another meanwhile
 //! ([`mainstay_migration::Speech`], [`mainstay_migration::Audience`]).
 
 use bytes::Bytes;
-use mainstay_migration::{Audience, Cause, Ear, Given, Hearing, PeerId, Said, Session, SessionId, Stamp};
+use mainstay_migration::{
+    Audience, Cause, Ear, Given, Hearing, PeerId, Said, Session, SessionId, Speech, Stamp,
+};
 use mainstay_wire::peer::{Packet, Word};
 
 use super::Hands;
 use super::place::{Life, Place};
 use crate::link::{Load, Obstacle, Rank, Way};
 use crate::mailbox::Mail;
-use crate::seat::Event;
 
 /// How this peer hears what is said to it as the host of that stamp.
 fn ear(session: &Session, audience: &Audience, stamp: Stamp) -> Ear {
@@ -22,21 +23,29 @@ fn ear(session: &Session, audience: &Audience, stamp: Stamp) -> Ear {
     }
 }
 
+/// Whether there is a host that goes on hearing what is said to it.
+fn hears(session: &Session, speech: &Speech) -> bool {
+    (session.has_host() || session.is_host()) && !speech.is_over(session.leader(), session.stamp())
+}
+
 impl Hands {
-    /// As a member: its game says that to its host.
+    /// Its game says that to the session's host, which may be this peer, and may be so without its game knowing yet.
     pub(super) fn say_to_host(&mut self, id: SessionId, bytes: Vec<u8>) {
         let now = self.now();
         let Some(Place { life: Life::In(session), speech, uncarried, .. }) = self.places.get_mut(&id) else {
             return;
         };
         let (host, stamp) = (session.leader(), session.stamp());
-        if !session.has_host() || speech.is_over(host, stamp) {
+        if !hears(session, speech) {
             if let Err((messages, bytes)) = speech.wait(bytes) {
                 uncarried.note(host, Obstacle::Full(Load { messages, bytes }));
             }
             return;
         }
         let number = speech.say(now, host, stamp, bytes.clone());
+        if host == self.me {
+            return self.hear_word(Said { from: host, stamp, number, bytes }, id);
+        }
         let packet = Packet::Word(Word { session: id, stamp, number, bytes });
         if let Err(obstacle) = self.reach.send(host, Bytes::from(packet.encode()), Way::Stream, Rank::Game) {
             speech.unsay(number);
@@ -50,18 +59,12 @@ impl Hands {
             return;
         };
         let held = audience.take_held();
-        let has_host = session.has_host() && !speech.is_over(session.leader(), session.stamp());
-        let leads = audience.is_open();
-        let waiting = if has_host || leads { speech.take_waiting() } else { Vec::new() };
+        let waiting = if hears(session, speech) { speech.take_waiting() } else { Vec::new() };
         for said in held {
             self.hear_word(said, id);
         }
         for bytes in waiting {
-            if leads {
-                self.tell(id, Event::FromMember { peer: self.me, bytes });
-            } else {
-                self.say_to_host(id, bytes);
-            }
+            self.say_to_host(id, bytes);
         }
     }
 
@@ -77,13 +80,16 @@ impl Hands {
             Hearing::Known => {}
             Hearing::Tell => {
                 let given = audience.given(from);
-                self.tell_what_was_given(id, from, stamp, given);
+                self.tell_what_was_given(id, from, stamp, &given);
             }
         }
     }
 
-    fn tell_what_was_given(&self, session: SessionId, to: PeerId, stamp: Stamp, given: Given) {
-        let packet = Packet::Heard { session, stamp, given };
+    fn tell_what_was_given(&mut self, session: SessionId, to: PeerId, stamp: Stamp, given: &Given) {
+        if to == self.me {
+            return self.hear_what_was_given(to, session, stamp, given);
+        }
+        let packet = Packet::Heard { session, stamp, given: *given };
         self.reach.send_or_lose(to, Bytes::from(packet.encode()), Way::Stream, Rank::Rules);
     }
 
@@ -120,8 +126,8 @@ impl Hands {
         audience.keep(session.roster());
         let given: Vec<(PeerId, Given)> =
             session.roster().members.keys().map(|peer| (*peer, audience.given(*peer))).collect();
-        for (peer, given) in given.into_iter().filter(|(peer, _)| *peer != self.me) {
-            self.tell_what_was_given(id, peer, stamp, given);
+        for (peer, given) in given {
+            self.tell_what_was_given(id, peer, stamp, &given);
         }
         match cause {
             Cause::Lobby | Cause::Controlled => {
