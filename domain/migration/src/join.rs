@@ -21,7 +21,30 @@ pub(crate) const JOIN_MAX: Duration = Duration::from_secs(15);
 const AGAIN: Duration = Duration::from_millis(300);
 /// How long a session that says it is full is asked again before it is believed. A member that has gone without its word being heard
 /// is missed after [`SUSPECT_MIN`](crate::rhythm::SUSPECT_MIN), later over a worse link, and until then its seat looks taken.
-pub(crate) const FULL_ASKED: Duration = Duration::from_secs(3);
+const FULL_ASKED: Duration = Duration::from_secs(3);
+
+/// What whoever asks for a seat has heard of there being none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NoSeat {
+    /// When first.
+    since: Option<Timestamp>,
+}
+
+impl NoSeat {
+    /// It is said (again). Whether it is to be believed by now.
+    pub(crate) fn hear(&mut self, now: Timestamp) -> Full {
+        if now < *self.since.get_or_insert(now) + FULL_ASKED { Full::Perhaps } else { Full::Indeed }
+    }
+}
+
+/// Whether a session that says it is full is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// A seat may become free: it is asked again.
+    Perhaps,
+    /// It said so for long enough.
+    Indeed,
+}
 
 /// A peer that wants to be a member.
 #[derive(Debug, Clone)]
@@ -34,8 +57,7 @@ pub struct Joining<G: Guards = Guarded> {
     asked: usize,
     ask_at: Timestamp,
     until: Timestamp,
-    /// When it heard first that there is no seat.
-    full: Option<Timestamp>,
+    no_seat: NoSeat,
 }
 
 /// What came of it.
@@ -67,7 +89,16 @@ impl<G: Guards> Joining<G> {
     pub fn of(now: Timestamp, config: Config, known: Vec<PeerId>) -> Self {
         let given = known.clone();
         let (ask_at, until) = (now, now + JOIN_MAX);
-        Self { guards: PhantomData, config, given, known, asked: 0, ask_at, until, full: None }
+        Self {
+            guards: PhantomData,
+            config,
+            given,
+            known,
+            asked: 0,
+            ask_at,
+            until,
+            no_seat: NoSeat::default(),
+        }
     }
 
     /// Whom it asks: those it knew, and whom they have named.
@@ -85,7 +116,10 @@ impl<G: Guards> Joining<G> {
     /// Time has passed.
     pub fn wake(&mut self, now: Timestamp) -> Joined<G> {
         if now >= self.until {
-            return if self.full.is_some() { Joined::Refused(Closed::Full) } else { Joined::NoAnswer };
+            return match self.no_seat.since {
+                Some(_) => Joined::Refused(Closed::Full),
+                None => Joined::NoAnswer,
+            };
         }
         let mut outputs = Vec::new();
         if now >= self.ask_at
@@ -138,7 +172,7 @@ impl<G: Guards> Joining<G> {
                 self.ask_at = self.ask_at.min(now);
                 self.wake(now)
             }
-            Body::Refused(Closed::Full) if now < *self.full.get_or_insert(now) + FULL_ASKED => {
+            Body::Refused(Closed::Full) if self.no_seat.hear(now) == Full::Perhaps => {
                 Joined::NotYet(Vec::new())
             }
             Body::Refused(why) => Joined::Refused(*why),

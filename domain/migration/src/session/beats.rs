@@ -6,12 +6,11 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use crate::message::{Announcement, Beat, Body, Closed, Leads, Message};
+use crate::message::{Announcement, Beat, Body, Leads, Message};
 use crate::seal::Sealed;
 use crate::session::former::Wish;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;
-use crate::session::words::End;
 use crate::session::{AGAIN, BEAT_MOVING, Leadership, Session};
 use crate::view::View;
 use crate::{Epoch, Guards, PeerId, Stamp};
@@ -49,9 +48,7 @@ impl<G: Guards> Session<G> {
             Body::Leave => self.let_go(now, from, stamp),
             Body::Pull(held) => self.be_asked(from, held),
             Body::Redirect(host) => self.be_redirected(now, from, host),
-            Body::Refused(Closed::Full) if self.hopes_for_a_seat(now) => {}
-            Body::Refused(why) if from == self.leader() => self.end(now, End::Refused(why)),
-            Body::Refused(_) => {}
+            Body::Refused(why) => self.be_turned_away(now, from, why),
             // The rest is a matter between those who obey the same host.
             Body::Beat(beat) => self.hear_beat(now, from, stamp, &beat),
             Body::Ask

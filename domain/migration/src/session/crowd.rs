@@ -12,14 +12,14 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::join::{FULL_ASKED, JOIN_MAX};
+use crate::join::{Full, JOIN_MAX};
 use crate::lobby::Pass;
 use crate::message::{Beat, Body, Closed, Welcome};
 use crate::order::OrderName;
 use crate::rhythm::{BEAT, SUSPECT_MIN};
 use crate::session::reign::{LEASE, Mandate, Phase, Reign};
 use crate::session::vacancy::Quorum;
-use crate::session::words::{Cause, Newcomers, Output};
+use crate::session::words::{Cause, End, Newcomers, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::Failure;
 use crate::view::{MEMBERS_MAX, Roster};
@@ -416,7 +416,7 @@ impl<G: Guards> Session<G> {
         match &self.leadership {
             Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_) if !is_in => {
                 self.ballot.withdraw();
-                self.leadership = Leadership::Outside { since: now, asked: now };
+                self.leadership = Leadership::outside(now);
                 self.ask_all_in();
             }
             Leadership::Outside { .. } if is_in => self.obey(now, self.leader()),
@@ -431,7 +431,7 @@ impl<G: Guards> Session<G> {
 
     /// Asks to be let in again, but not for ever (I14).
     pub(super) fn ask_in(&mut self, now: Timestamp) {
-        let Leadership::Outside { since, asked } = &mut self.leadership else { return };
+        let Leadership::Outside { since, asked, .. } = &mut self.leadership else { return };
         if now >= *since + OUTSIDE_MAX {
             return self.fail(now, Cause::Fenced, Failure::CutOff);
         }
@@ -441,9 +441,17 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Whether a seat may become free for whoever is outside and hears that there is none.
-    pub(super) fn hopes_for_a_seat(&self, now: Timestamp) -> bool {
-        matches!(&self.leadership, Leadership::Outside { since, .. } if now < *since + FULL_ASKED)
+    /// The host does not let it in. Where it has no seat for who is outside, one may become free.
+    pub(super) fn be_turned_away(&mut self, now: Timestamp, from: PeerId, why: Closed) {
+        if from != self.leader() {
+            return;
+        }
+        if let (Closed::Full, Leadership::Outside { no_seat, .. }) = (why, &mut self.leadership)
+            && no_seat.hear(now) == Full::Perhaps
+        {
+            return;
+        }
+        self.end(now, End::Refused(why));
     }
 
     /// Everybody it knew: its host may be gone, and whoever is none says who is.
@@ -473,7 +481,7 @@ impl<G: Guards> Session<G> {
         match &self.leadership {
             // The host of this side obeys another now, and nobody told.
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
-                self.leadership = Leadership::Outside { since: now, asked: now };
+                self.leadership = Leadership::outside(now);
                 self.be_guest(now, host);
                 let request = self.request();
                 self.send(host, request);
@@ -483,7 +491,7 @@ impl<G: Guards> Session<G> {
                 if from == host && vacancy.quorum == Quorum::Missing && self.is_member(host) =>
             {
                 self.ballot.withdraw();
-                self.leadership = Leadership::Outside { since: now, asked: now };
+                self.leadership = Leadership::outside(now);
                 let request = self.request();
                 self.send(host, request);
             }

@@ -46,6 +46,7 @@ use mainstay_core::Timestamp;
 
 use crate::ballot::Ballot;
 use crate::hint::{CanBeHost, Hint, HintList};
+use crate::join::NoSeat;
 use crate::message::{Body, Message};
 use crate::rhythm::BEAT;
 use crate::stages::{LISTENERS_MAX, ListenerId, Priority};
@@ -165,9 +166,17 @@ enum Leadership {
         since: Timestamp,
         /// When it asked last.
         asked: Timestamp,
+        no_seat: NoSeat,
     },
     /// It is over.
     Over,
+}
+
+impl Leadership {
+    /// From now on, and it asks at once.
+    fn outside(now: Timestamp) -> Self {
+        Self::Outside { since: now, asked: now, no_seat: NoSeat::default() }
+    }
 }
 
 impl<G: Guards> Session<G> {

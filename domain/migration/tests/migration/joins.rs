@@ -73,6 +73,34 @@ fn who_comes_while_somebody_goes_gets_the_seat() {
     }
 }
 
+/// Whoever was away until its seat was somebody else's: it gets that of a member that has just gone, and where nobody goes it hears in the end that there is
+/// none.
+#[test]
+fn who_was_away_too_long_gets_the_seat_of_who_goes() {
+    for goes in [None, Some(peer(2))] {
+        let mut net = Net::full(4);
+        net.freeze(peer(4));
+        step_until(&mut net, |net| !net.session(peer(1)).roster().members.contains_key(&peer(4)));
+        net.join(peer(5));
+        step_until(&mut net, |net| net.session(peer(1)).roster().members.contains_key(&peer(5)));
+        net.run(Duration::from_secs(1));
+        if let Some(goes) = goes {
+            net.kill(goes);
+        }
+        net.thaw(peer(4));
+        net.run(Duration::from_secs(8));
+        let is_in = net.session(peer(1)).roster().members.contains_key(&peer(4));
+        assert_eq!(is_in, goes.is_some(), "{goes:?}");
+        let ends: Vec<_> = net.seen[&peer(4)]
+            .outputs
+            .iter()
+            .filter_map(|output| if let Output::Ended(end) = output { Some(end) } else { None })
+            .collect();
+        let expected = if goes.is_some() { vec![] } else { vec![&End::Refused(Closed::Full)] };
+        assert_eq!(ends, expected);
+    }
+}
+
 /// A side without a majority can be joined, and goes on through whoever joined it.
 #[test]
 fn a_side_without_a_majority_can_be_joined() {
