@@ -34,6 +34,20 @@ pub struct QueueStatisticsView {
     pub since_start: QueueCountsView,
 }
 
+/// What a queue shows its players of how it does (`StatisticsVisibilityToPlayers`): to whoever plays that alone, to servers and the studio all of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlayerStatisticsView {
+    /// Its name.
+    pub name: String,
+    /// Players who search; absent where it is not shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub players_matching: Option<usize>,
+    /// How long the last thousand matched tickets searched; absent where it is not shown, and before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_to_match: Option<TimeToMatchView>,
+}
+
 /// What a queue has counted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -193,6 +207,14 @@ impl QueueStatisticsView {
             time_to_match: TimeToMatchView::of(statistics),
             since_start: gauges.tally.as_ref().map(QueueCountsView::of).unwrap_or_default(),
         }
+    }
+}
+
+impl PlayerStatisticsView {
+    /// What was told of a queue.
+    #[must_use]
+    pub fn of(name: String, told: &Statistics) -> Self {
+        Self { name, players_matching: told.players_matching, time_to_match: TimeToMatchView::of(told) }
     }
 }
 

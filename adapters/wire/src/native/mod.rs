@@ -25,8 +25,9 @@ pub use accounts::{AccountRole, ServiceAccountRequest, ServiceAccountView};
 pub use configuration::{BuildView, ConfigurationView, FleetName};
 pub use doctor::{DoctorView, Finding, Verdict};
 pub use insight::{
-    CanceledView, FunnelView, NarrowingView, PartyView, QueueCountsView, QueueStatisticsView,
-    RehearsalRequest, RehearsalView, TimeToPlayView, TriedView, WaterfallStep, WaterfallView,
+    CanceledView, FunnelView, NarrowingView, PartyView, PlayerStatisticsView, QueueCountsView,
+    QueueStatisticsView, RehearsalRequest, RehearsalView, TimeToPlayView, TriedView, WaterfallStep,
+    WaterfallView,
 };
 pub use join::{CredentialView, JoinTokenRequest, JoinTokenView};
 pub use kept::{BackfillStands, GameStands, KEPT_BYTES_MAX};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::playfab::{post, title_token};
-use crate::support::{Answer, TITLE, World};
+use crate::support::{ADMIN, Answer, TITLE, World, basic};
 
 /// Who shows a token.
 struct Shown<'a> {
@@ -161,6 +161,36 @@ async fn both_faces_count_as_one() {
         ann.get(nothing).await.expect(404, "MS-M004");
     }
     ann.get(nothing).await.expect(429, "MS-M018");
+    world.shutdown().await;
+}
+
+/// Statistics are "visible to players only where the queue says so", and then without what it shows operators alone.
+#[tokio::test]
+async fn a_player_sees_of_a_queue_what_it_shows_players() {
+    let world = World::new().await;
+    let (ann, bea) = (Shown::player(&world, "ann").await, Shown::player(&world, "bea").await);
+    let shown = json!({ "ShowNumberOfPlayersMatching": true, "ShowTimeToMatch": true });
+    for (name, visible) in [("open", shown), ("shut", json!({}))] {
+        let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "StatisticsVisibilityToPlayers": visible });
+        let path = format!("/v1/queues/{name}");
+        assert_eq!(
+            world.call("PUT", &path, Some(&basic(ADMIN)), queue.to_string().into_bytes()).await.status,
+            200
+        );
+        for player in [&ann, &bea, &ann] {
+            let ticket = of(&[player], &[]);
+            assert_eq!(player.asks("POST", &format!("{path}/tickets"), ticket).await.status, 201);
+        }
+    }
+    let told = ann.get("/v1/queues/open/statistics/players").await;
+    assert_eq!(told.status, 200, "{}", told.text);
+    assert_eq!((&told.body["name"], &told.body["playersMatching"]), (&json!("open"), &json!(1)));
+    assert!(told.body["timeToMatch"]["p99Seconds"].is_f64(), "{}", told.text);
+    let shut = "/v1/queues/shut/statistics/players";
+    ann.get(shut).await.expect(403, "MS-M013");
+    assert_eq!(world.get(shut).await.body["playersMatching"], 1, "the studio sees it");
+    ann.get("/v1/queues/none/statistics/players").await.expect(404, "MS-M002");
+    ann.get("/v1/queues/open/statistics").await.expect(403, "MS-A003");
     world.shutdown().await;
 }
 

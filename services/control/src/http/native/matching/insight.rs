@@ -13,7 +13,8 @@ use mainstay_journal::history::{About, History, HistoryError, HistoryRow};
 use mainstay_matchmaking::rehearsal::{REHEARSED_MAX, REHEARSED_SECONDS_MAX, rehearse};
 use mainstay_matchmaking::{Caller as Asker, Queue};
 use mainstay_wire::native::{
-    FunnelView, PartyView, QueueStatisticsView, RehearsalRequest, RehearsalView, WaterfallView,
+    FunnelView, PartyView, PlayerStatisticsView, QueueStatisticsView, RehearsalRequest, RehearsalView,
+    WaterfallView,
 };
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
@@ -32,6 +33,7 @@ const STEPS_MAX: u32 = 200;
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(statistics))
+        .routes(routes!(player_statistics))
         .routes(routes!(funnel))
         .routes(routes!(attempt))
         .routes(routes!(waterfall))
@@ -54,7 +56,7 @@ async fn statistics(
 ) -> Result<Json<QueueStatisticsView>, Native> {
     let asking = Asking::by_account_or_token(&app, &app.caller(&headers)?, Permission::Read)?;
     let asker = match asking.asker() {
-        // More is told than PlayFab's statistics have, which a queue may show to players.
+        // It tells more than a queue may show to players: they have a call of their own.
         Asker::Player(_) => return Err(Denied::of(Permission::Read).into()),
         asker @ (Asker::Server(_) | Asker::Hosted(_) | Asker::Title) => asker.clone(),
     };
@@ -63,6 +65,29 @@ async fn statistics(
     let read = queue.read(move |queue, now| queue.statistics(&asker).map(|told| (queue.gauges(), told, now)));
     let (gauges, told, now) = read.await??;
     Ok(Json(QueueStatisticsView::of(&name, &gauges, &told, now)))
+}
+
+/// What a queue shows its players: how many search, and how long it takes to be matched. PlayFab's `GetQueueStatistics`.
+#[utoipa::path(
+    get,
+    operation_id = "playerStatistics",
+    path = "/v1/queues/{queue}/statistics/players",
+    tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
+    params(("queue" = String, Path, description = "Its name")),
+    responses((status = 200, description = "As it is now", body = PlayerStatisticsView), (status = 403, description = "The queue shows players nothing", body = Problem), (status = 404, description = "There is no such thing", body = Problem)),
+)]
+async fn player_statistics(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<PlayerStatisticsView>, Native> {
+    let asking = Asking::by_account_or_token(&app, &app.caller(&headers)?, Permission::Read)?;
+    let queue = queue_of(&app, &name)?;
+    asking.looks(&name)?;
+    let asker = asking.asker().clone();
+    let told = queue.read(move |queue, _| queue.statistics(&asker)).await??;
+    Ok(Json(PlayerStatisticsView::of(name, &told)))
 }
 
 /// How many pairs of waiting tickets each rule leaves, and how many it alone keeps apart.
