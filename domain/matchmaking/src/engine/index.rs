@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::block::{BLOCK, Block, Entry, Marks, Summary, below};
 use super::key::{Key, first_not};
+use super::order;
 use super::slab::{Handle, Slab};
 
 /// The most blocks of a run.
@@ -115,7 +116,7 @@ impl Index {
     /// comes next to one of its number is one of them, and so is that one.
     pub(super) fn let_in(&mut self, slab: &Slab, mut equals: Option<&mut Vec<Handle>>) {
         let mut coming = core::mem::take(&mut self.coming);
-        coming.sort_unstable_by_key(|entry| entry.key);
+        order::sort(&mut coming);
         if self.len == 0 {
             self.build(&coming, slab);
             if let Some(equals) = &mut equals {

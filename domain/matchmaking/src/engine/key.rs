@@ -17,7 +17,12 @@ impl Key {
     }
 
     pub(super) const fn number(self) -> i64 {
-        ((self.0 >> 64) as u64 ^ SIGN).cast_signed()
+        (self.rank() ^ SIGN).cast_signed()
+    }
+
+    /// What numbers are ordered by.
+    pub(super) const fn rank(self) -> u64 {
+        (self.0 >> 64) as u64
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is the arrival")]

@@ -20,6 +20,7 @@ mod judged;
 mod key;
 mod lanes;
 mod near;
+mod order;
 mod plan;
 mod pool;
 mod rank;
@@ -241,7 +242,8 @@ impl Engine {
         }
         let (at, words) = layout.latencies;
         for (word, four) in row[at..at + words].iter_mut().zip(latencies.as_chunks::<4>().0) {
-            *word = four.iter().rev().fold(0, |word, latency| word << 16 | u64::from(*latency));
+            let [first, second, third, fourth] = four.map(u64::from);
+            *word = first | second << 16 | third << 32 | fourth << 48;
         }
         self.listed = values;
         if let Some(game) = game {
