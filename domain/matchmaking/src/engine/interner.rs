@@ -17,6 +17,8 @@ pub(super) struct Interner {
     sets: Vec<(u64, u32)>,
     /// Which of them was asked for last.
     last: usize,
+    /// Which number was found last for a text at [some place](place): of lists of few values always the one that is asked for.
+    lately: [u32; PLACES],
 }
 
 #[derive(Debug, Clone, Default)]
@@ -30,8 +32,15 @@ struct Held {
 
 /// The most sets that are held as one.
 const SETS_MAX: usize = 16;
-/// How many of the first are asked whether they are a text before it is looked up: most lists have few values.
-const SCANNED: usize = 16;
+/// For how many places of texts it is remembered which number was found for one.
+const PLACES: usize = 256;
+
+/// Where it is remembered, for texts at one place.
+fn place(text: &Arc<str>) -> usize {
+    // Texts made one after the other are about as far from each other: so multiples keep them apart (Knuth, section 6.4).
+    let at = text.as_ptr().addr() as u64;
+    (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.ilog2())) as usize
+}
 
 impl Held {
     /// Whether it is this very text: the same bytes at the same place.
@@ -42,7 +51,14 @@ impl Held {
 
 impl Interner {
     pub(super) fn new(seed: u64) -> Self {
-        Self { ids: Table::seeded(seed), held: Vec::new(), free: Vec::new(), sets: Vec::new(), last: 0 }
+        Self {
+            ids: Table::seeded(seed),
+            held: Vec::new(),
+            free: Vec::new(),
+            sets: Vec::new(),
+            last: 0,
+            lately: [0; PLACES],
+        }
     }
 
     /// The number of a text, held once more.
@@ -72,14 +88,16 @@ impl Interner {
     ) {
         let (mut before, mut guess) = (None, 0_u32);
         for (text, with) in texts {
-            let id = match self.held.get(guess as usize) {
-                Some(held) if held.is(text) => guess,
-                Some(_) | None => self.look_up(before, guess, text),
+            let held = match self.held.get_mut(guess as usize) {
+                Some(held) if held.is(text) => held,
+                Some(_) | None => {
+                    guess = self.look_up(before, guess, text);
+                    &mut self.held[guess as usize]
+                }
             };
-            let held = &mut self.held[id as usize];
             held.count += times;
-            (before, guess) = (Some(id), held.next);
-            tell(id, with);
+            tell(guess, with);
+            (before, guess) = (Some(guess), held.next);
         }
     }
 
@@ -139,9 +157,12 @@ impl Interner {
     }
 
     fn find(&mut self, text: &Arc<str>) -> u32 {
-        let first = self.held.iter().take(SCANNED).position(|held| held.is(text));
-        let known = first.and_then(|id| u32::try_from(id).ok()).or_else(|| self.ids.get(text).copied());
-        known.unwrap_or_else(|| {
+        let lately = self.lately[place(text) % PLACES];
+        if self.held.get(lately as usize).is_some_and(|held| held.is(text)) {
+            return lately;
+        }
+        let known = self.ids.get(text).copied();
+        let id = known.unwrap_or_else(|| {
             let id = self.free.pop().unwrap_or_else(|| {
                 self.held.push(Held::default());
                 u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
@@ -149,7 +170,9 @@ impl Interner {
             self.held[id as usize].text = Some(text.clone());
             self.ids.insert(text.clone(), id);
             id
-        })
+        });
+        self.lately[place(text) % PLACES] = id;
+        id
     }
 
     /// Lets go of a number once.
