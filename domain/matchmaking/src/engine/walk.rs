@@ -253,18 +253,12 @@ impl<'a> Ground<'a> {
     /// The next entry downwards; `None` at the end, where those without a number begin.
     #[inline]
     fn step_down(&self, down: &mut Down<'a>) -> Option<Met> {
-        // Nearly everybody has a number of its own, and stands in a block with the one below.
-        if down.equals == 0 && down.left != 0 && down.spread.is_none() {
-            let slot = 63 - down.left.leading_zeros() as usize;
-            let key = down.block.key(slot);
-            let number = key.number();
-            if slot > 0 && number != WILD && number >= self.window.0 && down.block.number(slot - 1) != number
-            {
-                down.left ^= 1 << slot;
-                return Some(self.met(key, down.block.handle(slot)));
-            }
+        if down.equals == 0 {
+            return self.go_down(down);
         }
-        self.go_down(down)
+        let slot = down.equals.trailing_zeros() as usize;
+        down.equals &= down.equals - 1;
+        Some(self.met(down.block.key(slot), down.block.handle(slot)))
     }
 
     #[inline(never)]
@@ -277,11 +271,6 @@ impl<'a> Ground<'a> {
                 down.spread = None;
             }
             let block = down.block;
-            if down.equals != 0 {
-                let slot = down.equals.trailing_zeros() as usize;
-                down.equals &= down.equals - 1;
-                return Some(self.met(block.key(slot), block.handle(slot)));
-            }
             if down.left == 0 {
                 if block.len() > 0 && block.number(0) < self.window.0 {
                     return None;
@@ -311,6 +300,7 @@ impl<'a> Ground<'a> {
                 down.spread = self.index.first_from(first).and_then(|place| self.up(place, number));
             } else {
                 (down.equals, down.left) = (down.left & !below(first), down.left & below(first));
+                return self.step_down(down);
             }
         }
     }
