@@ -34,15 +34,15 @@ impl Marks {
 
 /// One of the marks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark(usize);
+pub(super) struct Mark(u8);
 
 impl Mark {
     pub(super) const fn of_region(region: u32) -> Self {
-        Self(SIZES + region as usize % REGIONS)
+        Self((SIZES + region as usize % REGIONS) as u8)
     }
 
     pub(super) const fn of_value(value: u32) -> Self {
-        Self(SIZES + REGIONS + value as usize % VALUES)
+        Self((SIZES + REGIONS + value as usize % VALUES) as u8)
     }
 }
 
@@ -353,7 +353,7 @@ impl Block {
 
     /// Who has both marks; of a mark that is not asked for nothing is.
     pub(super) fn with(&self, (region, value): Marked) -> u64 {
-        let has = |mark: Option<Mark>| mark.map_or(u64::MAX, |mark| self.marks[mark.0]);
+        let has = |mark: Option<Mark>| mark.map_or(u64::MAX, |mark| self.marks[usize::from(mark.0)]);
         has(region) & has(value)
     }
 

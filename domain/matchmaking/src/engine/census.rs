@@ -17,12 +17,12 @@ const AMPLE: u32 = 2;
 /// By which marks whoever is in a lane is known: of a region and of a value, where there are such rules.
 pub(super) type Marked = (Option<Mark>, Option<Mark>);
 
-/// Who is within a window, by blocks, and how many players they are, by lanes.
+/// Who is within a window, by blocks, and where they are enough.
 #[derive(Debug)]
 pub(super) struct Census<'a> {
     blocks: [Option<(&'a Block, u64)>; BLOCKS_MAX],
-    players: [u32; LANES_MAX],
-    wanted: u32,
+    /// Lanes with as many players as are wanted, one bit each.
+    enough: u64,
 }
 
 impl<'a> Census<'a> {
@@ -34,14 +34,14 @@ impl<'a> Census<'a> {
         lanes: &[Marked],
         wanted: u32,
     ) -> Option<Self> {
-        let (blocks, players) = ([None; BLOCKS_MAX], [0; LANES_MAX]);
-        let mut census = Self { blocks, players, wanted };
-        let Some(first) = index.at(Key::new(low.max(WILD + 1), 0)) else { return Some(census) };
+        let mut census = Self { blocks: [None; BLOCKS_MAX], enough: 0 };
+        let mut players = [0; LANES_MAX];
         // Whoever has no number is in reach of all: they stand first, and are not counted.
         if index.begins_with(WILD) {
             return None;
         }
-        for (at, (slots, block)) in index.blocks_from(first).enumerate() {
+        let first = index.at(Key::new(low.max(WILD + 1), 0)).into_iter();
+        for (at, (slots, block)) in first.flat_map(|first| index.blocks_from(first)).enumerate() {
             if at == BLOCKS_MAX {
                 return None;
             }
@@ -53,19 +53,22 @@ impl<'a> Census<'a> {
             }
             let here = block.candidates(filter) & slots & up_to(block, high);
             census.blocks[at] = Some((block, here));
-            for (lane, players) in lanes.iter().zip(&mut census.players) {
+            for (lane, players) in lanes.iter().zip(&mut players) {
                 *players += block.players(here & block.with(*lane))?;
                 if *players >= AMPLE * wanted {
                     return None;
                 }
             }
         }
+        let counted = (0..).zip(&players[..lanes.len()]);
+        census.enough =
+            counted.fold(0, |enough, (lane, players)| enough | u64::from(*players >= wanted) << lane);
         Some(census)
     }
 
-    /// Whether a lane has as many players as are wanted.
-    pub(super) fn is_enough(&self, lane: usize) -> bool {
-        self.players[lane] >= self.wanted
+    /// The lanes with as many players as are wanted.
+    pub(super) fn enough(&self) -> impl Iterator<Item = usize> + use<> {
+        bits(self.enough).map(|lane| lane as usize)
     }
 
     /// Who is in a lane, in the order of their numbers.

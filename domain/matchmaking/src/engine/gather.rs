@@ -75,9 +75,9 @@ impl Searcher {
         let Some(census) = Census::of(&part.open, self.group.window(), filter, lanes, wanted) else {
             return true;
         };
-        lanes.iter().enumerate().filter(|(lane, _)| census.is_enough(*lane)).any(|(_, lane)| {
+        census.enough().any(|lane| {
             let is_other = |handle: &Handle| !self.group.members().contains(handle);
-            let those = census.of_lane(*lane).filter(is_other);
+            let those = census.of_lane(lanes[lane]).filter(is_other);
             self.standers.clear();
             self.standers.extend(those.map(|handle| Stander::of_row(plan, field.slab.get(handle))));
             self.could_be_among(field)
