@@ -89,6 +89,8 @@ impl<G: Guards> Session<G> {
     pub(super) fn take_hints(&mut self, hints: HintList) {
         if hints.version > self.hints.version {
             self.hints = hints;
+            // It may come after the word that its host goes, and know nothing of whoever has just come.
+            self.learn_who_all_can();
         }
     }
 }

@@ -162,6 +162,11 @@ impl<G: Guards> Session<G> {
             Cause::Lobby | Cause::Fenced | Cause::Merge => {}
         }
         self.leadership = Leadership::Vacant(vacancy);
+        self.learn_who_all_can();
+    }
+
+    /// What it knows of itself, and what the others told it.
+    pub(super) fn learn_who_all_can(&mut self) {
         self.learn_who_can(self.me(), self.reported_hint());
         // What they told is as old as their last beat, which most send to others. Hardly anybody takes it back: who just did is waited for
         // until its next one.

@@ -31,6 +31,24 @@ fn one_leave_after_another_leaves_a_majority() {
     assert_eq!(net.session(host).standing(), Some(mainstay_migration::Standing::Confirmed));
 }
 
+/// The host's last list comes after the word that it goes, and was made before it knew that who came last can be host: that one goes on all the same.
+#[test]
+fn a_list_that_comes_after_its_host_has_gone_leaves_nobody_out() {
+    let mut net = Net::of(3);
+    let mut late = net.session(peer(1)).hints().clone();
+    late.entries.remove(&peer(2));
+    late.version.number += 1;
+    let stamp = net.session(peer(1)).stamp();
+    net.kill(peer(3));
+    net.say(peer(1), peer(2), Body::Leave);
+    assert_ne!(net.session(peer(2)).leader(), peer(2), "it waits for the third");
+    let message = Message { session: net.config.session, stamp, body: Body::Hints(late) };
+    net.deliver(peer(1), peer(2), message);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(8));
+    assert_eq!(net.session(peer(2)).leader(), peer(2));
+}
+
 /// "OnTerminate() is called in the event of an error"; "false meaning 'more processing is required'": also for whoever leaves, or is thrown out,
 /// in the middle of a move. It says nothing more meanwhile, and is told that it has ended once its listeners are done, or their time is up.
 #[test]

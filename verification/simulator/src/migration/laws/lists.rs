@@ -31,7 +31,9 @@ pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Bro
     let is_known = world.oracle.lists.seen.insert(id, version) == Some(version);
     // Whoever thaws is told, and misses its host, all in one moment: then it believes others beside its list.
     let thaws = world.peers[&id].froze == Some(world.now);
-    if is_known || thaws || version.epoch != session.stamp().epoch {
+    // So does whoever has no host when that one's last list comes.
+    let has_leader = session.has_host() || session.is_host();
+    if is_known || thaws || !has_leader || version.epoch != session.stamp().epoch {
         return Ok(());
     }
     let (leader, told) = (session.leader(), digest(session.hints()));
