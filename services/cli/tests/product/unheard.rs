@@ -93,7 +93,13 @@ fn who_goes_on_while_the_lobby_is_away_is_certified_when_it_is_back() {
     let is_certified = |player: &Player| player.stands["epoch"] == 2 && player.stands["fork"] == 0;
     world.crew.until_all("the lobby certifies it", |players| players[1..].iter().all(is_certified)).unwrap();
     for player in &world.crew.players[1..] {
-        assert_eq!((&player.stands["host"], player.moves.len()), (&heir, 1), "{} {:?}", player.stands, player.moves);
+        assert_eq!(
+            (&player.stands["host"], player.moves.len()),
+            (&heir, 1),
+            "{} {:?}",
+            player.stands,
+            player.moves
+        );
     }
     assert_eq!(seen(&world)["epoch"], 2);
     assert_eq!(world.crew.led_twice(), None);
