@@ -174,8 +174,8 @@ pub struct Beat {
 /// What a peer is to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Leads {
-    /// It obeys a host.
-    No,
+    /// It obeys that host, or did until it lost it: of two sides of one number this tells which it is on.
+    Obeys(PeerId),
     /// It has just become host and gathers state and members.
     Accedes,
     /// It is the host, and the game goes on.
@@ -191,6 +191,17 @@ pub enum Leads {
         /// In which epoch it shall be: where members decide, whoever hears this votes without being asked.
         epoch: Epoch,
     },
+}
+
+impl Leads {
+    /// Whom somebody obeys who says this.
+    #[must_use]
+    pub const fn host(&self, from: PeerId) -> PeerId {
+        match self {
+            Self::Obeys(host) => *host,
+            Self::Accedes | Self::Yes(_) | Self::HandsOver { .. } => from,
+        }
+    }
 }
 
 /// What two hosts compare that meet, and what a host's members watch: see [`crate::Output::Rewritten`].

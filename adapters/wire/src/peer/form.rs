@@ -91,7 +91,7 @@ choice!(Body, "body of a message" {
     23 = Counted(receipt),
 });
 record!(Beat { sent, echo, leads, view, hints, hint, promised, roster, holds, applied, taken });
-choice!(Leads, "kind of leading" { 1 = No, 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, state, epoch } });
+choice!(Leads, "kind of leading" { 1 = Obeys(host), 2 = Accedes, 3 = Yes(side), 4 = HandsOver { to, why, state, epoch } });
 record!(Side { mandate, size, state, opened, channel });
 choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
 choice!(Handover, "reason of a handover" { 1 = Lobby, 2 = Leaves, 3 = Merge });

@@ -147,7 +147,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         signature: Signature(vec![0xcc, 0xdd]),
     };
     let bodies = [
-        ("beat of a member", beat(Leads::No)),
+        ("beat of a member", beat(Leads::Obeys(PeerId(0xa)))),
         ("beat of a host that gathers", beat(Leads::Accedes)),
         ("beat of a host", beat(Leads::Yes(side))),
         ("beat of a fork's host", beat(Leads::Yes(Side { mandate: Standing::Unconfirmed, ..side }))),

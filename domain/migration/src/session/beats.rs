@@ -128,6 +128,7 @@ impl<G: Guards> Session<G> {
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
             contact.holds = beat.holds;
             contact.told = stamp;
+            contact.obeys = Some(beat.leads.host(from));
             contact.beat = Some(*beat);
             self.learn_who_can(from, beat.hint);
         }
@@ -147,8 +148,11 @@ impl<G: Guards> Session<G> {
         if from == self.leader() {
             self.hear_host(now, from, beat);
         } else if matches!(self.leadership, Leadership::Reigns(_)) {
-            if self.contacts.contains_key(&from) {
-                self.supply(now, from, beat);
+            if let Some(contact) = self.contacts.get(&from) {
+                // Others' members have a host of their own.
+                if !self.is_of_other_side(contact) {
+                    self.supply(now, from, beat);
+                }
             } else if self.former.may_tell(now, from) {
                 // It was put out, and does not know.
                 let roster = self.roster.clone();
@@ -185,7 +189,7 @@ impl<G: Guards> Session<G> {
                 self.forget_other_side(*state);
                 self.be_handed_over(now, &beat.leads);
             }
-            Leads::No => {}
+            Leads::Obeys(_) => {}
         }
     }
 
@@ -236,7 +240,7 @@ impl<G: Guards> Session<G> {
             | Leadership::Doubts(_)
             | Leadership::Vacant(_)
             | Leadership::Outside { .. }
-            | Leadership::Over => Leads::No,
+            | Leadership::Over => Leads::Obeys(self.leader()),
         };
         let beat = Beat {
             sent: now,

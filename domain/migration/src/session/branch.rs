@@ -17,7 +17,7 @@ use mainstay_core::Timestamp;
 use crate::message::Body;
 use crate::session::reign::Phase;
 use crate::session::words::Output;
-use crate::session::{Leadership, Session};
+use crate::session::{Contact, Leadership, Session};
 use crate::state::StateId;
 use crate::{Guards, PeerId};
 
@@ -50,7 +50,8 @@ impl<G: Guards> Session<G> {
     /// Who obeys this host and says that it holds what outranks its own state under a lower name. The higher ones a new host asks for anyway.
     fn who_outrank(&self, now: Timestamp) -> Vec<(PeerId, StateId)> {
         let (mine, stamp) = (self.held.id(), self.stamp());
-        let obeying = self.contacts.iter().filter(|(_, it)| it.told == stamp && !it.is_lost(now));
+        let obeys = |contact: &Contact| contact.told == stamp && !self.is_of_other_side(contact);
+        let obeying = self.contacts.iter().filter(|(_, it)| obeys(it) && !it.is_lost(now));
         obeying
             .map(|(peer, contact)| (*peer, contact.holds))
             .filter(|(_, holds)| *holds < mine && self.outranks(*holds, mine) && self.is_believable(*holds))

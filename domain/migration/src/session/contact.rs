@@ -2,11 +2,11 @@
 
 use mainstay_core::Timestamp;
 
-use crate::Stamp;
 use crate::certificate::Vote;
 use crate::message::{Beat, Body, Hears, Message};
 use crate::rhythm::{Rhythm, SUSPECT_MIN};
 use crate::state::StateId;
+use crate::{PeerId, Stamp};
 
 /// Another member.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub(super) struct Contact {
     pub(super) holds: StateId,
     /// Whom it obeyed then.
     pub(super) told: Stamp,
+    /// Which host that was: sides of one number have one each.
+    pub(super) obeys: Option<PeerId>,
     /// Which state it holds while that is not the newest, and since when.
     pub(super) lacks: Option<(StateId, Timestamp)>,
     /// Whether it hears the host, as it last told, and when.
@@ -58,6 +60,7 @@ impl Contact {
             beat: None,
             holds: StateId::NONE,
             told: Stamp::NOBODY,
+            obeys: None,
             lacks: None,
             hears: None,
             early: None,

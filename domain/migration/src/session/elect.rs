@@ -423,7 +423,8 @@ impl<G: Guards> Session<G> {
 
     /// Another answers whether it hears the host.
     pub(super) fn note_answer(&mut self, now: Timestamp, from: PeerId, hears: Hears) {
-        if let Some(contact) = self.contacts.get_mut(&from) {
+        let is_of_other_side = self.contacts.get(&from).is_some_and(|contact| self.is_of_other_side(contact));
+        if let Some(contact) = self.contacts.get_mut(&from).filter(|_| !is_of_other_side) {
             contact.hears = Some((now, hears));
         }
     }

@@ -12,7 +12,7 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Handover, Leads, Side, Standing};
 use crate::session::reign::{Contest, Mandate, Phase, Reign};
 use crate::session::words::{Cause, Output};
-use crate::session::{Leadership, Session};
+use crate::session::{Contact, Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
 use crate::view::MEMBERS_MAX;
@@ -128,11 +128,11 @@ impl<G: Guards> Session<G> {
             return false;
         }
         let reigns = matches!(self.leadership, Leadership::Reigns(_));
-        if reigns && *leads != Leads::No && !self.contacts.contains_key(&from) {
+        if reigns && !matches!(leads, Leads::Obeys(_)) && !self.contacts.contains_key(&from) {
             self.be_guest(now, from);
         }
         match (leads, &self.leadership) {
-            (Leads::No, _) => return false,
+            (Leads::Obeys(_), _) => return false,
             (Leads::HandsOver { to, why: Handover::Merge, .. }, Leadership::Reigns(_))
                 if *to == self.me() =>
             {
@@ -198,6 +198,11 @@ impl<G: Guards> Session<G> {
             (Leads::Yes(_) | Leads::Accedes | Leads::HandsOver { .. }, _) => {}
         }
         true
+    }
+
+    /// Whether that one obeys the host of another side. Sides that lost as many hosts have one number, so that does not tell.
+    pub(super) fn is_of_other_side(&self, contact: &Contact) -> bool {
+        self.fork.is_some() && contact.obeys.is_some_and(|host| host != self.leader())
     }
 
     /// What another host says of its side, as far as it can be true: of one epoch only the host that was certified can be

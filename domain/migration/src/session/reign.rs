@@ -236,6 +236,7 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         let is_present = |contact: &Contact| {
             contact.stamp == stamp
+                && !self.is_of_other_side(contact)
                 && !contact.is_lost(now)
                 && contact.echoed.is_some_and(|echoed| now.since(echoed) <= LEASE)
         };

@@ -68,7 +68,7 @@ fn claim(net: &Net, liar: PeerId, holds: StateId) -> Beat {
     Beat {
         sent: net.now,
         echo: Timestamp::EPOCH,
-        leads: Leads::No,
+        leads: Leads::Obeys(net.session(liar).leader()),
         view: net.session(liar).view().id,
         hints: HintVersion { epoch: Epoch::FIRST, number: 0 },
         hint: Hint::UNSUITABLE,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Body, Epoch, Output, Stamp, Standing, StateId, WithoutMajority};
+use mainstay_migration::{Body, Epoch, Leads, Output, Stamp, Standing, StateId, WithoutMajority};
 
 use crate::joins::step_until;
 use crate::net::{Net, peer};
@@ -122,4 +122,33 @@ fn the_next_host_of_a_side_goes_on_from_what_was_acknowledged_after_it_branched_
     assert!(has_led_from(&net, 3, later) || has_led_from(&net, 4, later), "{later:?}");
     let [of_three, of_four] = [3, 4].map(|id| net.session(peer(id)).held().id());
     assert_eq!((of_three, of_three.stamp.epoch), (of_four, Epoch::FIRST));
+}
+
+/// Decision 0050: "the larger side". Sides that lost one host each have the same number. Before the two hosts hear each other, the members of the
+/// larger hear the host of the smaller: they obey another, and make its side no larger.
+#[test]
+fn members_of_another_side_of_the_same_number_make_this_one_no_larger() {
+    let mut net = Net::of(6);
+    for one in [2, 3, 4] {
+        for other in [5, 6] {
+            net.cut_both(peer(one), peer(other));
+        }
+    }
+    net.kill(peer(1));
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_secs(1));
+    let of = |net: &Net, id| net.session(peer(id)).leader();
+    let [larger, smaller] = [2, 5].map(|id| of(&net, id));
+    assert!([3, 4].map(|id| of(&net, id)) == [larger; 2] && of(&net, 6) == smaller);
+    net.cut.clear();
+    net.cut_both(larger, smaller);
+    net.run(Duration::from_secs(3));
+    let mut says = |host| match net.beat_of(host).leads {
+        Leads::Yes(side) => side.size,
+        Leads::Obeys(_) | Leads::Accedes | Leads::HandsOver { .. } => 0,
+    };
+    assert_eq!([larger, smaller].map(&mut says), [3, 2]);
+    net.cut.clear();
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == Stamp::certified(Epoch(2))));
+    assert_eq!([2, 3, 4, 5, 6].map(|id| of(&net, id)), [larger; 5]);
 }

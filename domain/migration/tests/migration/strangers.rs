@@ -81,7 +81,7 @@ fn nobody_uses_up_the_epochs() {
             let stamp = net.session(peer(3)).stamp();
             let view = net.session(peer(3)).view().clone();
             let words = [
-                Body::Beat(Beat { leads: Leads::No, ..boast(stamp) }),
+                Body::Beat(Beat { leads: Leads::Obeys(peer(1)), ..boast(stamp) }),
                 Body::Claim(Claim { epoch: last, candidate: liar, view }),
                 Body::Refusal { epoch: stamp.epoch, why: Refusal::Promised(last) },
             ];
@@ -141,7 +141,7 @@ fn a_stranger_is_told_nothing() {
         let (id, stamp) = (net.config.session, net.session(peer(1)).stamp());
         let old = Stamp { epoch: Epoch(0), fork: 0 };
         let leads = Body::Beat(boast(side_of(&net)));
-        let follows = Body::Beat(Beat { leads: Leads::No, ..boast(stamp) });
+        let follows = Body::Beat(Beat { leads: Leads::Obeys(peer(1)), ..boast(stamp) });
         let view = View { signature: Signature::default(), ..net.session(peer(1)).view().clone() };
         let claim = Body::Claim(Claim { epoch: stamp.epoch, candidate: STRANGER, view });
         for (stamp, body) in [
@@ -183,7 +183,7 @@ fn who_asks_to_come_in_is_answered_by_whom_it_asks() {
 fn a_flood_of_a_stranger_is_answered_now_and_then() {
     for mut net in sessions() {
         let (id, stamp) = (net.config.session, net.session(peer(1)).stamp());
-        let beat = Body::Beat(Beat { leads: Leads::No, ..boast(stamp) });
+        let beat = Body::Beat(Beat { leads: Leads::Obeys(peer(1)), ..boast(stamp) });
         for body in [beat, JOIN] {
             let mut answered = 0;
             for at in 0..1_000 {
@@ -240,7 +240,7 @@ fn no_word_of_a_member_has_its_host_certified_again_and_again() {
             let promised = Epoch(stamp.epoch.0 + 1);
             let state = StateId::NONE;
             let gives = Leads::HandsOver { to: peer(1), why: Handover::Merge, state, epoch: promised };
-            for (stamp, leads) in [(stamp, Leads::No), (side_of(&net), gives)] {
+            for (stamp, leads) in [(stamp, Leads::Obeys(peer(1))), (side_of(&net), gives)] {
                 let beat = Beat { promised, leads, ..boast(stamp) };
                 net.deliver(
                     liar,

@@ -45,8 +45,14 @@ impl<G: Guards> World<G> {
         let stamp = session.stamp();
         let (stamp, body) = match self.liars.below(4) {
             // Members who miss their host believe a member that says it leads a side, as they have to.
-            _ if is_member => (stamp, Body::Beat(Beat { leads: Leads::No, ..boast(session, stamp, holds) })),
-            0 => (stamp, Body::Beat(Beat { leads: Leads::No, ..boast(session, stamp, holds) })),
+            _ if is_member => (
+                stamp,
+                Body::Beat(Beat { leads: Leads::Obeys(session.leader()), ..boast(session, stamp, holds) }),
+            ),
+            0 => (
+                stamp,
+                Body::Beat(Beat { leads: Leads::Obeys(session.leader()), ..boast(session, stamp, holds) }),
+            ),
             1 => (stamp, Body::State(forged(stamp).after(StateId::NONE))),
             _ => {
                 let side = Stamp { fork: stamp.fork + 1, ..stamp };
@@ -132,7 +138,7 @@ impl<G: Guards> World<G> {
         }
         let stamp = if self.liars.chance(500_000) { forger.before } else { forger.present };
         if let Body::Beat(beat) = &mut message.body
-            && beat.leads == Leads::No
+            && matches!(beat.leads, Leads::Obeys(_))
         {
             // As if it were host, and whatever anybody did were safe.
             (beat.applied, beat.taken) = (u64::MAX, u64::MAX);

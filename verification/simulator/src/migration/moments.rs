@@ -69,7 +69,7 @@ impl<G: Guards> World<G> {
             Output::Send { message: Message { body: Body::Beat(Beat { leads, .. }), .. }, .. } => match leads
             {
                 Leads::HandsOver { .. } => AS_IT_NAMES_ANOTHER,
-                Leads::Yes(_) | Leads::Accedes | Leads::No => 0,
+                Leads::Yes(_) | Leads::Accedes | Leads::Obeys(_) => 0,
             },
             Output::Call(..)
             | Output::Send { .. }

@@ -123,7 +123,7 @@ impl<G: Guards> World<G> {
         let beat = Beat {
             sent: self.clock(from),
             echo: Timestamp::EPOCH,
-            leads: Leads::No,
+            leads: Leads::Obeys(host),
             view: view.id,
             hints: HintVersion { epoch: own.epoch, number: 0 },
             hint: Hint { can_be_host: CanBeHost::Yes, ..Hint::UNSUITABLE },
@@ -214,7 +214,7 @@ impl<G: Guards> World<G> {
                 holds: state,
                 applied: u64::MAX,
                 taken: u64::MAX,
-                leads: if self.odds.chance(200_000) { boasts(own, state) } else { Leads::No },
+                leads: if self.odds.chance(200_000) { boasts(own, state) } else { beat.leads },
                 ..beat
             }),
         }
