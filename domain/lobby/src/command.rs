@@ -133,6 +133,8 @@ pub enum Command {
         expected: Epoch,
         /// Who.
         by: PeerKey,
+        /// When whoever asks wanted that, by the lobby's clock; `None`: just now.
+        as_of: Option<Timestamp>,
     },
     /// The host makes another member host of the next epoch.
     HandOver {
@@ -144,6 +146,8 @@ pub enum Command {
         by: PeerKey,
         /// The next.
         to: PeerKey,
+        /// When whoever asks wanted that, by the lobby's clock; `None`: just now.
+        as_of: Option<Timestamp>,
     },
     /// The host changes what its session is like.
     Update {

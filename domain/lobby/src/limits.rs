@@ -10,6 +10,8 @@ pub const RENEW_QUICKLY_EVERY: Duration = Duration::from_millis(500);
 pub const LEASE: Duration = Duration::from_secs(6);
 /// A host that has left out so many renewals counts as one that misses itself (reference, section 5.3 A).
 pub(crate) const RENEWALS_MISSED: u32 = 2;
+/// How old a claim or a handover may be that is granted: twice what one call may take.
+pub const CLAIM_LIFE: Duration = Duration::from_secs(3);
 /// How long a member's word counts that it misses the host: members that miss it say so with every beat.
 pub const REPORT_LIFE: Duration = Duration::from_secs(4);
 /// A member of whom nothing was heard for so long, neither by itself nor by its host, is lost. It may come again.

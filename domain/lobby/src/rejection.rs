@@ -5,7 +5,7 @@ use core::time::Duration;
 use mainstay_core::{SessionId, Timestamp};
 
 use crate::id::{Epoch, PeerKey, Service};
-use crate::limits::{KICKED_MAX, SESSIONS_MAX, STORED_BYTES_MAX};
+use crate::limits::{CLAIM_LIFE, KICKED_MAX, SESSIONS_MAX, STORED_BYTES_MAX};
 use crate::session::{Ending, Grant};
 use crate::settings::Unfit;
 
@@ -98,6 +98,12 @@ pub enum Rejection {
     /// Its service's sessions do not move.
     #[error("lobby service {0} does not support host migration")]
     Unsupported(Service),
+    /// It was asked too long ago.
+    #[error("it was asked {} ms ago, and counts for {}", age.as_millis(), CLAIM_LIFE.as_millis())]
+    Stale {
+        /// How long ago.
+        age: Duration,
+    },
     /// Who asks is not the host.
     #[error("peer {0} is not the host")]
     NotHost(PeerKey),

@@ -22,6 +22,12 @@ impl Clock {
         Self(Instant::now())
     }
 
+    /// One that began so long ago.
+    #[cfg(test)]
+    pub(crate) fn begun(ago: Duration) -> Self {
+        Self(Instant::now() - ago)
+    }
+
     pub(crate) fn now(self) -> Timestamp {
         let elapsed = u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX);
         Timestamp::from_unix_ms(elapsed.saturating_add(1))

@@ -1,8 +1,8 @@
 //! The compare-and-swap: a member would be host of the epoch after the one it knows.
 
-use mainstay_core::{SessionId, Turn};
+use mainstay_core::{SessionId, Timestamp, Turn};
 
-use super::{heard, newest, session, told};
+use super::{fresh, heard, newest, session, told};
 use crate::command::{Answer, Observation};
 use crate::event::Event;
 use crate::id::{Epoch, PeerKey};
@@ -19,6 +19,7 @@ pub(super) fn claim(
     id: SessionId,
     expected: Epoch,
     by: PeerKey,
+    as_of: Option<Timestamp>,
 ) -> Result<Answer, Rejection> {
     let session = session(turn, id)?;
     let member = session.members.get(&by).ok_or(Rejection::NotMember(by))?;
@@ -28,6 +29,7 @@ pub(super) fn claim(
         return Ok(told(turn, id));
     }
     newest(&session, expected)?;
+    fresh(turn, as_of)?;
     // Its own lease keeps nobody else out, and it moves nothing: a host that met a side without a certificate takes an epoch that outranks
     // it, whatever it thinks of being host by now.
     let is_host = session.grant.is_some_and(|grant| grant.host == by);

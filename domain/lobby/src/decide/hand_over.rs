@@ -1,8 +1,8 @@
 //! The host makes another member host of the next epoch: a controlled migration, or one in the lobby.
 
-use mainstay_core::{SessionId, Turn};
+use mainstay_core::{SessionId, Timestamp, Turn};
 
-use super::{may, session, told};
+use super::{fresh, may, session, told};
 use crate::command::{Answer, Authority, Observation};
 use crate::event::Event;
 use crate::id::{Epoch, PeerKey};
@@ -15,8 +15,8 @@ pub(super) fn hand_over(
     turn: &mut Turn<'_, Lobby>,
     id: SessionId,
     expected: Epoch,
-    by: PeerKey,
-    to: PeerKey,
+    (by, to): (PeerKey, PeerKey),
+    as_of: Option<Timestamp>,
 ) -> Result<Answer, Rejection> {
     let session = session(turn, id)?;
     let next = expected.next().ok_or(Rejection::LastEpoch)?;
@@ -25,6 +25,7 @@ pub(super) fn hand_over(
         return Ok(told(turn, id));
     }
     may(&session, Authority::Host { peer: by, epoch: expected })?;
+    fresh(turn, as_of)?;
     let member = session.members.get(&to).ok_or(Rejection::NotMember(to))?;
     if to == by {
         return Ok(told(turn, id));

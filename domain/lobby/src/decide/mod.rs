@@ -15,13 +15,16 @@ mod update;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use mainstay_core::{SessionId, Turn};
+use mainstay_core::{SessionId, Timestamp, Turn};
 
 use crate::command::{Answer, Authority, Command, Observation};
 use crate::event::Event;
 use crate::id::{Epoch, PeerKey};
-use crate::limits::{ADDRESS_BYTES_MAX, ADDRESSES_MAX, PLAYER_BYTES_MAX, SESSIONS_MAX, STORED_BYTES_MAX};
+use crate::limits::{
+    ADDRESS_BYTES_MAX, ADDRESSES_MAX, CLAIM_LIFE, PLAYER_BYTES_MAX, SESSIONS_MAX, STORED_BYTES_MAX,
+};
 use crate::lobby::Lobby;
 use crate::rejection::Rejection;
 use crate::session::{Gone, Session};
@@ -45,14 +48,23 @@ pub(crate) fn decide(turn: &mut Turn<'_, Lobby>, command: &Command) -> Result<An
         }
         Command::Leave { session, peer } => leave::leave(turn, *session, *peer),
         Command::Kick { session, peer, by } => kick::kick(turn, *session, *peer, *by),
-        Command::Claim { session, expected, by } => claim::claim(turn, *session, *expected, *by),
-        Command::HandOver { session, expected, by, to } => {
-            hand_over::hand_over(turn, *session, *expected, *by, *to)
+        Command::Claim { session, expected, by, as_of } => {
+            claim::claim(turn, *session, *expected, *by, *as_of)
+        }
+        Command::HandOver { session, expected, by, to, as_of } => {
+            hand_over::hand_over(turn, *session, *expected, (*by, *to), *as_of)
         }
         Command::Update { session, by, update } => update::update(turn, *session, *by, update),
         Command::End { session, by } => end::end(turn, *session, *by),
         Command::Due => Ok(due::due(turn)),
     }
+}
+
+/// What was under way for long may not be wanted any more: a member that could not reach the lobby may obey another by now, and a host have
+/// taken back what it wanted to hand over.
+fn fresh(turn: &Turn<'_, Lobby>, as_of: Option<Timestamp>) -> Result<(), Rejection> {
+    let age = as_of.map_or(Duration::ZERO, |as_of| turn.now().since(as_of));
+    if age > CLAIM_LIFE { Err(Rejection::Stale { age }) } else { Ok(()) }
 }
 
 /// The session as it is now.

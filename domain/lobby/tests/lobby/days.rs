@@ -70,10 +70,10 @@ fn command() -> impl Strategy<Value = Command> {
         2 => (session(), peer(), authority())
             .prop_map(|(session, peer, by)| Command::Kick { session: id(session), peer: key(peer), by }),
         8 => (session(), 0..4_u32, peer()).prop_map(|(session, expected, by)| Command::Claim {
-            session: id(session), expected: Epoch(expected), by: key(by),
+            session: id(session), expected: Epoch(expected), by: key(by), as_of: None,
         }),
         3 => (session(), 0..4_u32, peer(), peer()).prop_map(|(session, expected, by, to)| Command::HandOver {
-            session: id(session), expected: Epoch(expected), by: key(by), to: key(to),
+            session: id(session), expected: Epoch(expected), by: key(by), to: key(to), as_of: None,
         }),
         1 => (session(), authority()).prop_map(|(session, by)| Command::Update {
             session: id(session), by, update: Update { joining: Some(Joining::Closed), ..Update::default() },

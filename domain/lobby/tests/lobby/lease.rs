@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mainstay_core::StateMachine as _;
 use mainstay_lobby::{
-    Authority, CanBeHost, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace, Rejection, Renewal,
-    Service, Settings, Support, Takeover,
+    Authority, CLAIM_LIFE, CanBeHost, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace, Rejection,
+    Renewal, Service, Settings, Support, Takeover,
 };
 
 use crate::world::{World, id, key, told};
@@ -272,7 +272,7 @@ fn an_old_host_is_fenced() {
     let by = Authority::Host { peer: key(1), epoch: Epoch(1) };
     let kick = Command::Kick { session: id(1), peer: key(3), by };
     assert!(matches!(world.ask(&kick), Err(Rejection::Passed { found: Epoch(2), .. })));
-    let hand = Command::HandOver { session: id(1), expected: Epoch(1), by: key(1), to: key(3) };
+    let hand = Command::HandOver { session: id(1), expected: Epoch(1), by: key(1), to: key(3), as_of: None };
     assert!(matches!(world.ask(&hand), Err(Rejection::Passed { found: Epoch(2), .. })));
     // And as nobody's host of the newest.
     let by = Authority::Host { peer: key(1), epoch: Epoch(2) };
@@ -288,12 +288,39 @@ fn a_host_hands_over_while_it_lives() {
         expected: Epoch(expected),
         by: key(by),
         to: key(to),
+        as_of: None,
     };
     assert!(matches!(world.ask(&hand(1, 2, 3)), Err(Rejection::NotHost(_))));
     assert!(matches!(world.ask(&hand(1, 1, 9)), Err(Rejection::NotMember(_))));
     assert_eq!(told(world.ask(&hand(1, 1, 3))).grant.unwrap().host, key(3));
     assert_eq!(told(world.ask(&hand(1, 1, 3))).epoch(), Epoch(2), "asked again");
     assert!(matches!(world.ask(&hand(1, 1, 2)), Err(Rejection::Passed { .. })));
+}
+
+/// Issue 5: "lobby down, lobby back". What a member asked while it did not reach the lobby may come when it obeys another who goes on without:
+/// it is no claim any more, and no handover.
+#[test]
+fn what_was_under_way_for_long_is_not_granted() {
+    let mut world = three(Settings::of_size(8));
+    let asked = world.now;
+    world.pass(LEASE);
+    let claim = |as_of| Command::Claim { session: id(1), expected: Epoch(1), by: key(2), as_of: Some(as_of) };
+    assert_eq!(world.ask(&claim(asked)), Err(Rejection::Stale { age: LEASE }));
+    let (oldest, mut ahead) = (world.now.back(CLAIM_LIFE), three(Settings::of_size(8)));
+    assert_eq!(told(world.ask(&claim(oldest))).grant.unwrap().host, key(2));
+    assert_eq!(told(world.ask(&claim(asked))).epoch(), Epoch(2), "asked again");
+    let hand = |as_of| Command::HandOver {
+        session: id(1),
+        expected: Epoch(2),
+        by: key(2),
+        to: key(3),
+        as_of: Some(as_of),
+    };
+    assert_eq!(world.ask(&hand(asked)), Err(Rejection::Stale { age: LEASE }));
+    told(world.ask(&hand(world.now)));
+    // Whose clock is ahead asks just now.
+    ahead.pass(LEASE);
+    told(ahead.ask(&claim(ahead.now + LEASE)));
 }
 
 /// Seed 000: "all clients will initially report that they are unsuitable as a host".
@@ -321,7 +348,7 @@ fn a_service_without_support_moves_none_of_its_sessions() {
     world.ask(&set(Support::Unsupported)).unwrap();
     world.pass(LEASE);
     assert_eq!(world.claim(id(1), 1, 2), Err(Rejection::Unsupported(Service::Online)));
-    let hand = Command::HandOver { session: id(1), expected: Epoch(1), by: key(1), to: key(2) };
+    let hand = Command::HandOver { session: id(1), expected: Epoch(1), by: key(1), to: key(2), as_of: None };
     assert_eq!(world.ask(&hand), Err(Rejection::Unsupported(Service::Online)));
     world.restart();
     assert_eq!(world.lobby.support(Service::Online), Support::Unsupported, "it outlives a restart");

@@ -143,7 +143,7 @@ impl World {
 
     #[track_caller]
     pub fn claim(&mut self, session: SessionId, expected: u32, by: u8) -> Result<Answer, Rejection> {
-        self.ask(&Command::Claim { session, expected: Epoch(expected), by: key(by) })
+        self.ask(&Command::Claim { session, expected: Epoch(expected), by: key(by), as_of: None })
     }
 
     pub fn renew(&mut self, session: SessionId, epoch: u32, host: u8) {

@@ -38,6 +38,8 @@ const CONFIRM_EVERY: Duration = Duration::from_secs(1);
 /// in a lease.
 const MARGIN: Duration = Duration::from_millis(500);
 
+/// Whoever asks nothing for so long has stopped asking: twice as long as a host that has no answer waits, or one that has.
+const ASKS_ON: Duration = Duration::from_secs(4);
 /// Within how long a peer that wakes up has read what came while it slept.
 const WAKES_IN: Duration = Duration::from_secs(1);
 
@@ -48,6 +50,8 @@ pub(super) struct Line {
     leased: Timestamp,
     /// Since when nothing is answered, while something is asked.
     waits: Option<Timestamp>,
+    /// The last question.
+    asked: Timestamp,
     /// The last sign of life, and which.
     beat: Option<(Timestamp, Beat)>,
     /// The last claim.
@@ -67,7 +71,15 @@ enum Beat {
 
 impl Line {
     pub(super) fn beginning(now: Timestamp) -> Self {
-        Self { leased: now, waits: None, beat: None, claimed: None, stall: None, bearing: Bearing::default() }
+        Self {
+            leased: now,
+            waits: None,
+            asked: now,
+            beat: None,
+            claimed: None,
+            stall: None,
+            bearing: Bearing::default(),
+        }
     }
 
     /// This peer stood still itself since then.
@@ -200,6 +212,11 @@ impl<G: Guards> Session<G> {
     }
 
     fn ask_lobby(&mut self, now: Timestamp, question: Question) {
+        // What was lost long before says nothing of the lobby now.
+        if now >= self.line.asked + ASKS_ON {
+            self.line.waits = None;
+        }
+        self.line.asked = now;
         self.line.waits.get_or_insert(now);
         self.outputs.push(Output::AskLobby { asked: now, question });
     }

@@ -120,7 +120,7 @@ fn claim_first(guest: &Guest, named: &str) -> Result<Option<MemberAnswer>, Lobby
     if answer.session.host.is_some() {
         return Ok(None);
     }
-    let request = ClaimRequest { expected_epoch: 0, to: None };
+    let request = ClaimRequest { expected_epoch: 0, to: None, as_of: Some(answer.as_of) };
     let place = format!("/v1/sessions/{named}/claims");
     match guest.door.post::<SessionView>(As::Member(&answer.token.as_str().into()), &place, &request)? {
         Answered::No(StatusCode::CONFLICT, problem) if problem.certificate.is_some() => Ok(None),

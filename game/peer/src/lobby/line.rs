@@ -24,6 +24,8 @@ use crate::relay::Berth;
 const QUESTIONS_MAX: usize = 8;
 /// How many rulings wait for the hands.
 pub(crate) const RULINGS_MAX: usize = 64;
+/// How long a question waits for those before it. Later it is of no use: the rules have asked again, or want something else by now.
+const QUESTION_WAITS: Duration = Duration::from_secs(1);
 /// How often what is owed is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -247,7 +249,8 @@ fn serve(
         if bring_all(given_up.into_iter().map(Told::NotListed).collect()).is_err() {
             break;
         }
-        if let Some((asked, question)) = question {
+        let is_wanted = |asked: Timestamp| clock.now().since(asked) < QUESTION_WAITS;
+        if let Some((asked, question)) = question.filter(|(asked, _)| is_wanted(*asked)) {
             let ruling = lobby.ask(&question);
             if bring_all(told(lobby.as_mut(), asked, ruling)).is_err() {
                 break;
@@ -275,7 +278,7 @@ mod tests {
     /// A lobby that answers nothing until it is let to, and tells what it then heard.
     #[derive(Debug)]
     struct Away {
-        asked: Sender<()>,
+        asked: Sender<Question>,
         back: Receiver<()>,
         heard: Sender<Errand>,
     }
@@ -288,9 +291,9 @@ mod tests {
     }
 
     impl Lobby for Away {
-        fn ask(&mut self, _: &Question) -> Option<Ruling> {
+        fn ask(&mut self, question: &Question) -> Option<Ruling> {
             // Whoever waited for the first question waits no more; once it is back it stays so.
-            let _heard = self.asked.send(());
+            let _heard = self.asked.send(question.clone());
             let _back = self.back.recv();
             None
         }
@@ -358,6 +361,24 @@ mod tests {
         drop(line);
         thread.join().unwrap();
         assert!(heard.recv().is_err(), "and nothing again");
+    }
+
+    /// A member that went on without the lobby wants nothing any more of what it asked before.
+    #[test]
+    fn what_waited_for_long_is_not_asked() {
+        let (asked, is_asked) = channel();
+        let (_, back) = channel();
+        let (heard, _) = channel();
+        let (brought, _rulings) = mpsc::channel(RULINGS_MAX);
+        let clock = Clock::begun(QUESTION_WAITS * 2);
+        let lobby = Box::new(Away { asked, back, heard });
+        let (line, thread) = Line::start(SessionId(1), lobby, brought, clock).unwrap();
+        line.ask(Timestamp::EPOCH, Question::Claim { epoch: Epoch::FIRST });
+        line.ask(clock.now(), Question::Misses { epoch: Epoch::FIRST });
+        assert_eq!(is_asked.recv().unwrap(), Question::Misses { epoch: Epoch::FIRST });
+        drop(line);
+        thread.join().unwrap();
+        assert!(is_asked.recv().is_err());
     }
 
     /// A lobby that knows another host until it has certified this one.

@@ -38,6 +38,7 @@ pub(crate) struct Member {
     can_be_host: CanBeHost,
     /// How often the session has changed, as far as this member has read.
     revision: u64,
+    clock: LobbyClock,
     /// Of its token and its pass.
     freshness: Freshness,
     /// Until the hands ask.
@@ -52,6 +53,24 @@ pub(super) fn cards(session: &SessionView) -> Vec<Card> {
         Some(Card { peer, addresses: addresses.take(ADDRESSES_MAX).collect() })
     };
     session.members.iter().filter_map(card).collect()
+}
+
+/// The lobby's clock, late by what its answer took, and anew with each pass.
+#[derive(Debug)]
+struct LobbyClock {
+    told: u64,
+    at: Instant,
+}
+
+impl LobbyClock {
+    fn of(answer: &MemberAnswer) -> Self {
+        Self { told: answer.as_of, at: Instant::now() }
+    }
+
+    /// In milliseconds.
+    fn now(&self) -> u64 {
+        self.told.saturating_add(u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
 }
 
 /// How long a token and a pass last, and when they are renewed.
@@ -88,6 +107,7 @@ impl Member {
             keys: BTreeMap::new(),
             can_be_host,
             revision: answer.session.revision,
+            clock: LobbyClock::of(answer),
             freshness: Freshness::of(answer),
             news: Vec::new(),
         };
@@ -153,6 +173,11 @@ impl Member {
             refused::UNSUITABLE | refused::NOT_HOST => Some(Ruling::Unfit),
             refused::NOT_MIGRATABLE => Some(Ruling::Stays),
             refused::NOT_MEMBER => self.come_again(),
+            // While its machine slept the clock stood still: the next pass tells the time.
+            refused::STALE => {
+                self.freshness.due = Instant::now();
+                None
+            }
             // Its machine slept for longer than its token lasts.
             _ if status == StatusCode::UNAUTHORIZED => self.come_again(),
             code => {
@@ -178,6 +203,7 @@ impl Member {
     fn be_given(&mut self, answer: &MemberAnswer) {
         self.token = answer.token.as_str().into();
         self.learn(&answer.session);
+        self.clock = LobbyClock::of(answer);
         self.freshness = Freshness::of(answer);
         let as_of = Timestamp::from_unix_ms(answer.as_of);
         self.news.extend(pass_of(answer).map(|pass| News::Admitted { pass, as_of }));
@@ -214,8 +240,9 @@ impl Member {
         }
     }
 
-    fn claim(&mut self, request: &ClaimRequest) -> Option<Ruling> {
-        match self.post::<SessionView>("/claims", request)? {
+    fn claim(&mut self, epoch: Epoch, to: Option<String>) -> Option<Ruling> {
+        let request = ClaimRequest { expected_epoch: epoch.0, to, as_of: Some(self.clock.now()) };
+        match self.post::<SessionView>("/claims", &request)? {
             Answered::Yes(session) => {
                 self.learn(&session);
                 session.certificate.as_ref().and_then(certificate_of).map(Ruling::Host)
@@ -266,10 +293,10 @@ impl Lobby for Member {
             Question::Misses { epoch } => {
                 self.beat(&BeatRequest { epoch: epoch.0, misses_host: true, ..BeatRequest::default() })
             }
-            Question::Claim { epoch } => self.claim(&ClaimRequest { expected_epoch: epoch.0, to: None }),
+            Question::Claim { epoch } => self.claim(*epoch, None),
             Question::HandOver { epoch, to } => {
                 let Some(to) = self.key_of(*to) else { return Some(Ruling::Unfit) };
-                self.claim(&ClaimRequest { expected_epoch: epoch.0, to: Some(to) })
+                self.claim(*epoch, Some(to))
             }
         }
     }

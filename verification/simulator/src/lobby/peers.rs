@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mainstay_core::{SessionId, Timestamp};
 use mainstay_lobby::{
@@ -30,6 +31,13 @@ pub(super) struct Known {
     members: Vec<PeerKey>,
     /// The newest moment of the lobby's clock that it knows of, and when in the world that was.
     as_of: Option<(Timestamp, Micros)>,
+}
+
+impl Known {
+    /// The lobby's clock, as far as it knows that.
+    fn as_of(&self, now: Micros) -> Option<Timestamp> {
+        self.as_of.map(|(told, then)| told + Duration::from_micros(now - then))
+    }
 }
 
 /// What is wrong with it.
@@ -199,9 +207,10 @@ impl World {
             let others: Vec<PeerKey> = known.members.iter().filter(|peer| **peer != key).copied().collect();
             let other = others.get(self.random.index(others.len())).copied();
             let by = Authority::Host { peer: key, epoch };
+            let as_of = known.as_of(self.now);
             let command = match (self.random.below(4), other) {
                 (0, Some(peer)) => Command::Kick { session, peer, by },
-                (1, Some(to)) => Command::HandOver { session, expected: epoch, by: key, to },
+                (1, Some(to)) => Command::HandOver { session, expected: epoch, by: key, to, as_of },
                 (2, _) => Command::Leave { session, peer: key },
                 _ => Command::End { session, by },
             };
@@ -224,7 +233,8 @@ impl World {
         let misses = if lives && !is_wrong { Misses::No } else { Misses::Yes };
         self.asks(number, Ask::Beat { session, epoch, says: Says::Follows(misses) });
         if misses == Misses::Yes {
-            self.asks(number, Ask::Command(Command::Claim { session, expected: epoch, by: key }));
+            let as_of = known.as_of(self.now);
+            self.asks(number, Ask::Command(Command::Claim { session, expected: epoch, by: key, as_of }));
         }
     }
 

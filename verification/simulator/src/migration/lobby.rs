@@ -264,11 +264,17 @@ impl<G: Guards> World<G> {
             }
             Question::Claim { epoch } => {
                 let expected = lobby::Epoch(epoch.0);
-                self.decides(&Command::Claim { session, expected, by: key(peer) })
+                self.decides(&Command::Claim { session, expected, by: key(peer), as_of: None })
             }
             Question::HandOver { epoch, to } => {
                 let expected = lobby::Epoch(epoch.0);
-                self.decides(&Command::HandOver { session, expected, by: key(peer), to: key(*to) })
+                self.decides(&Command::HandOver {
+                    session,
+                    expected,
+                    by: key(peer),
+                    to: key(*to),
+                    as_of: None,
+                })
             }
         }
     }

@@ -154,6 +154,10 @@ pub struct ClaimRequest {
     /// Of the host of that epoch, which hands over: the next, by its key. Left out: whoever asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// When whoever asks wanted that, in milliseconds of the lobby's clock, as it reckons from an `asOf` that it was told: what comes more than
+    /// 3 s later is refused. Left out: just now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<u64>,
 }
 
 impl SessionRequest {

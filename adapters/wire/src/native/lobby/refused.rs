@@ -16,5 +16,7 @@ pub const LEASE_STANDS: &str = "MS-G011";
 pub const UNSUITABLE: &str = "MS-G012";
 /// The session does not move.
 pub const NOT_MIGRATABLE: &str = "MS-G013";
+/// It was asked too long ago.
+pub const STALE: &str = "MS-G022";
 /// Only the host may do this.
 pub const NOT_HOST: &str = "MS-G014";

@@ -93,6 +93,11 @@ impl From<&Rejection> for Failure {
                 refused::LEASE_STANDS,
                 "claim again after Retry-After, if the host is still missed",
             ),
+            Rejection::Stale { .. } => (
+                StatusCode::CONFLICT,
+                refused::STALE,
+                "ask again with the lobby's time of now as asOf, if it is still wanted",
+            ),
             Rejection::Unsuitable(_) => (StatusCode::CONFLICT, refused::UNSUITABLE, "say canBeHost first"),
             Rejection::NotMigratable | Rejection::Unsupported(_) => {
                 (StatusCode::CONFLICT, refused::NOT_MIGRATABLE, SEE)

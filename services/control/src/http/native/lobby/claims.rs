@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
+use mainstay_core::Timestamp;
 use mainstay_lobby::{Command, Epoch};
 use mainstay_wire::native::{Addresses, ClaimRequest, SessionView};
 use mainstay_wire::problem::Problem;
@@ -30,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     tag = "lobby",
     params(("session" = String, Path, description = "The session's id")),
     request_body = ClaimRequest,
-    responses((status = 200, description = "It is the host, durably; the session has its certificate", body = SessionView), (status = 403, description = "It is no member, or not the host", body = Problem), (status = 409, description = "The epoch has passed: `certificate` says to whom (MS-G010); or the host's lease stands: ask again after `Retry-After` (MS-G011)", body = Problem)),
+    responses((status = 200, description = "It is the host, durably; the session has its certificate", body = SessionView), (status = 403, description = "It is no member, or not the host", body = Problem), (status = 409, description = "The epoch has passed: `certificate` says to whom (MS-G010); or the host's lease stands: ask again after `Retry-After` (MS-G011); or it was asked too long ago (MS-G022)", body = Problem)),
 )]
 async fn claim(
     State(app): State<Arc<App>>,
@@ -45,9 +46,10 @@ async fn claim(
     let lobbies = lobby(&app)?;
     lobbies.limits().call(session, by, app.now())?;
     let expected = Epoch(asked.expected_epoch);
+    let as_of = asked.as_of.map(Timestamp::from_unix_ms);
     let command = match &asked.to {
-        None => Command::Claim { session, expected, by },
-        Some(to) => Command::HandOver { session, expected, by, to: peer_of(to)? },
+        None => Command::Claim { session, expected, by, as_of },
+        Some(to) => Command::HandOver { session, expected, by, to: peer_of(to)?, as_of },
     };
     ask(&app, session, command).await?;
     let seen = look(&app, session).await?;
