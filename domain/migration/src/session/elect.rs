@@ -247,7 +247,13 @@ impl<G: Guards> Session<G> {
         }
         match why {
             Refusal::Passed(certificates) => self.be_told(now, certificates, None, Cause::Catastrophic),
-            Refusal::Promised(promised) => self.see(from, promised.next()),
+            Refusal::Promised(promised) => {
+                self.see(from, promised.next());
+                // Where all have heard of the last one that counts, somebody may have asked for the one after it, as this peer does.
+                if self.is_voter(from) && *promised >= epoch && epoch >= self.last_epoch() {
+                    self.seen = self.seen.max(epoch.next());
+                }
+            }
             Refusal::NewerView(view) => {
                 if self.ballot.learn_view(view).is_ok() {
                     self.meet_members(now);

@@ -100,6 +100,27 @@ fn nobody_uses_up_the_epochs() {
     }
 }
 
+/// After such a lie the next epoch that is asked for is one that nobody can have heard of. Where it was promised to somebody who has died, whoever
+/// asks next asks for the one after it.
+#[test]
+fn an_epoch_that_nobody_got_is_passed_over_also_after_the_last_one() {
+    let mut net = Net::of(5);
+    net.set(peer(4), "net_hostHintingActiveConnectionsOverride", "200");
+    net.run(Duration::from_millis(400));
+    let stamp = net.session(peer(5)).stamp();
+    say(&mut net, peer(5), stamp, &Body::Beat(Beat { leads: Leads::Obeys(peer(1)), ..boast(stamp) }));
+    net.run(BEAT);
+    net.cut.extend([2, 3, 5].map(|voter| (peer(voter), peer(4))));
+    net.cut.insert((peer(4), peer(2)));
+    net.kill(peer(1));
+    while net.session(peer(3)).ballot().promised() == stamp.epoch {
+        net.run(Duration::from_millis(5));
+    }
+    net.kill(peer(4));
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(peer(2)).stamp().fork), (peer(2), 0));
+}
+
 /// A new host goes on from what members held: not from what a stranger sends meanwhile, nor from a state of its own time, which
 /// nobody can have written.
 #[test]
