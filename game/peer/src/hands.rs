@@ -454,6 +454,10 @@ impl Hands {
                 let left = self.reach.down(peer, link);
                 tracing::debug!(%peer, ?why, ?left, "link down");
                 if left == Left::None && why == Ending::Closed {
+                    // Where it is made anew at once, that is told, too.
+                    self.places.values_mut().for_each(|place| {
+                        place.linked.remove(&peer);
+                    });
                     let sessions: Vec<SessionId> = self.places.keys().copied().collect();
                     sessions.into_iter().for_each(|id| self.give(id, Input::LinkLost(peer)));
                 }

@@ -11,7 +11,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::hint::{Hint, HintList, HintVersion};
-use crate::session::{Leadership, Session};
+use crate::session::{Leadership, Presence, Session};
 use crate::{Epoch, Guards, PeerId};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
@@ -26,8 +26,16 @@ pub(super) struct Counted {
 }
 
 impl<G: Guards> Session<G> {
-    /// The hands have links to these now, and to nobody else.
+    /// The hands have links to these now, and to nobody else. Whose link broke and was made anew is here, also where it has nothing to say to
+    /// this peer: else the two would expect different hosts of one list.
     pub(super) fn be_linked(&mut self, peers: BTreeSet<PeerId>) {
+        for peer in peers.difference(&self.linked) {
+            if let Some(contact) = self.contacts.get_mut(peer)
+                && contact.presence == Presence::Gone
+            {
+                contact.presence = Presence::Here;
+            }
+        }
         self.linked = peers;
     }
 

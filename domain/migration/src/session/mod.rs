@@ -213,6 +213,7 @@ impl<G: Guards> Session<G> {
             Input::Wake => {}
             Input::Message { from, message } => self.receive(now, from, message),
             Input::LinkLost(peer) => {
+                self.linked.remove(&peer);
                 if let Some(contact) = self.contacts.get_mut(&peer)
                     && contact.presence == Presence::Here
                 {

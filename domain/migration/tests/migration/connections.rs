@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Body, PeerId};
+use mainstay_migration::{Body, Input, PeerId};
 
 use crate::net::{Net, peer};
 
@@ -52,6 +52,22 @@ fn who_has_a_link_to_fewer_stands_behind_who_has_one_to_more() {
     assert_eq!(next_by_all(&net), [Some(peer(3)); 4], "what has just changed stands");
     net.run(Duration::from_secs(2));
     assert_eq!(next_by_all(&net), [Some(peer(2)); 4], "and then it is before it again");
+}
+
+/// "This is purely to impose a completely deterministic heuristic on all clients": two whose link broke, and was made anew, expect the same one as all others,
+/// also where they have nothing to say to each other.
+#[test]
+fn whose_link_was_made_anew_is_expected_by_all() {
+    let mut net = Net::of(5);
+    assert_eq!(next_by_all(&net), [Some(peer(2)); 5]);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::Beat(_)) { 60_000 } else { 20 });
+    net.give(peer(5), Input::LinkLost(peer(2)));
+    assert_eq!(next_by_all(&net)[4], Some(peer(3)), "it has no link to it");
+    let others = [1, 2, 3, 4].map(peer);
+    net.give(peer(5), Input::Linked(others.into_iter().filter(|other| *other != peer(2)).collect()));
+    assert_eq!(next_by_all(&net)[4], Some(peer(3)), "it has none yet");
+    net.give(peer(5), Input::Linked(others.into()));
+    assert_eq!(next_by_all(&net), [Some(peer(2)); 5]);
 }
 
 /// "each client will have a hint for each peer connected client": of whom it has no link to, it shows none.
