@@ -18,7 +18,8 @@ use crate::{Epoch, Guards, PeerId, Stamp};
 impl<G: Guards> Session<G> {
     /// Takes a message.
     pub(super) fn receive(&mut self, now: Timestamp, from: PeerId, message: Message) {
-        if message.session != self.config.session || from == self.me() {
+        let is_foreign = message.session != self.config.session && G::SESSION;
+        if is_foreign || from == self.me() {
             return;
         }
         if G::CERTIFICATE && !self.is_heard(from, &message.body) {
@@ -142,6 +143,7 @@ impl<G: Guards> Session<G> {
             return self.announce_to(now, from);
         }
         if stamp > self.stamp() {
+            self.outrank_side(now, from, stamp);
             // It knows more; it will say so once it hears what this peer knows.
             return self.beat_to(now, from);
         }

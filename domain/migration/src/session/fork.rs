@@ -200,6 +200,17 @@ impl<G: Guards> Session<G> {
         true
     }
 
+    /// A member is heard that is on a side beside this confirmed host, and whose own may be gone: it cannot come back to a lower number. Certified anew
+    /// this host outranks the side, as it does where the two hosts meet.
+    pub(super) fn outrank_side(&mut self, now: Timestamp, from: PeerId, stamp: Stamp) {
+        let is_beside = self.fork.is_none() && stamp.epoch == self.stamp().epoch && self.is_member(from);
+        self.as_host(|reign| {
+            if is_beside && reign.mandate == Mandate::Confirmed && reign.phase == Phase::Reigning {
+                reign.merging.get_or_insert(now);
+            }
+        });
+    }
+
     /// Whether that one obeys the host of another side. Sides that lost as many hosts have one number, so that does not tell.
     pub(super) fn is_of_other_side(&self, contact: &Contact) -> bool {
         self.fork.is_some() && contact.obeys.is_some_and(|host| host != self.leader())

@@ -306,12 +306,16 @@ impl<G: Guards> Session<G> {
         };
         // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
         // Whoever obeys this host and has not told what it holds yet may hold the newest.
-        let is_here = |(peer, contact): (&PeerId, &Contact)| contact.told == stamp || !self.is_member(*peer);
+        // Another side's host does not come, nor give what it has to one that it may have put out: the two meet once this one reigns.
+        let leads_another = |peer: PeerId, it: &Contact| self.fork.is_some() && it.obeys == Some(peer);
+        let may_come = |peer: &PeerId, it: &Contact| self.is_member(*peer) && !leads_another(*peer, it);
+        let is_here = |(peer, it): (&PeerId, &Contact)| it.told == stamp || !may_come(peer, it);
         let all_here = self.contacts.iter().filter(may_live).all(is_here);
-        let claims = self.contacts.iter().filter(|(_, contact)| contact.holds > mine && lives(contact));
+        let claims =
+            self.contacts.iter().filter(|(peer, it)| it.holds > mine && lives(it) && may_come(peer, it));
         let claims: Vec<(PeerId, StateId)> = claims
             .map(|(peer, contact)| (*peer, contact.holds))
-            .filter(|(peer, holds)| self.is_member(*peer) && self.is_believable(*holds))
+            .filter(|(_, holds)| self.is_believable(*holds))
             .collect();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         let holders = reign.gathering.holders(claims);

@@ -75,6 +75,33 @@ fn who_is_confirmed_again_gives_its_session_to_no_side_without_a_majority() {
     assert!(!net.seen[&peer(1)].outputs.iter().any(gave_up));
 }
 
+/// I1: sides "must merge within one exchange after contact". One that has just begun hears the host that a majority confirms, which holds a newer
+/// state and gives it nothing: that one is not waited for as whoever comes over is.
+#[test]
+fn who_begins_a_side_does_not_wait_for_the_host_of_another() {
+    let mut net = Net::of(5);
+    cut_apart(&mut net);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    step_until(&mut net, |net| [2, 3].iter().any(|id| net.session(peer(*id)).leader() == peer(*id)));
+    net.cut.clear();
+    net.run(Duration::from_secs(3));
+    assert_eq!((net.host(), net.session(peer(2)).stamp().fork), (peer(1), 0));
+}
+
+/// The same where a side's host dies as the sides meet: who is left of it is heard by the host that a majority confirms, and does not go on alone first.
+#[test]
+fn who_is_left_of_a_side_comes_over_at_once() {
+    let mut net = Net::of(5);
+    cut_apart(&mut net);
+    step_until(&mut net, |net| (2..=3).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_millis(500));
+    let head = net.session(peer(2)).leader();
+    net.kill(head);
+    net.cut.clear();
+    net.run(Duration::from_secs(1));
+    assert_eq!((net.host(), net.session(peer(1)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
+}
+
 /// Two of five go on alone, and the others' host goes on beside them with what it acknowledges. Then that one dies, and one of its members that
 /// nobody would follow comes to the side.
 fn come_over(net: &mut Net) -> StateId {
