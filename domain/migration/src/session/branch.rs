@@ -6,23 +6,19 @@
 //! number of its own, as it would give way to the host that wrote it.
 //!
 //! Whoever says that it holds one is asked for it while the game goes on, and only a writer's seal makes the side leave its own: a claim costs a few questions and
-//! a second. A host that lies about its branch makes its states as new as their names made them without. A branch that this peer was never told of counts by its
+//! five seconds in which the side is not certified. A host that lies about its branch makes its states as new as their names made them without. A branch that this peer was never told of counts by its
 //! names, too.
 
 use alloc::vec::Vec;
-use core::time::Duration;
-
 use mainstay_core::Timestamp;
 
 use crate::message::Body;
+use crate::session::gathering::FETCHING_MAX;
 use crate::session::reign::Phase;
 use crate::session::words::Output;
 use crate::session::{Contact, Leadership, Session};
 use crate::state::StateId;
 use crate::{Guards, PeerId};
-
-/// How long a new host waits for them, before it goes on from what it has.
-const SEEKING_MAX: Duration = Duration::from_secs(1);
 
 impl<G: Guards> Session<G> {
     /// The newest state of a certified host that it goes back to. `None`: it is of a side that this peer was not told the branch of.
@@ -63,7 +59,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn seeks(&mut self, now: Timestamp) -> bool {
         let (claims, mine) = (self.who_outrank(now), self.held.id());
         let Leadership::Reigns(reign) = &mut self.leadership else { return false };
-        let holders = reign.gathering.patiently(claims);
+        let holders = reign.gathering.patiently(now, claims);
         let is_sought = !holders.is_empty();
         let asked = reign.gathering.ask(now, holders);
         asked.into_iter().for_each(|peer| self.send(peer, Body::Pull(mine)));
@@ -72,7 +68,7 @@ impl<G: Guards> Session<G> {
 
     /// A new host takes what outranks its state, and then the newest of that.
     pub(super) fn gather(&mut self, now: Timestamp) {
-        let is_late = self.as_host(|reign| now >= reign.since + SEEKING_MAX) == Some(true);
+        let is_late = self.as_host(|reign| now >= reign.since + FETCHING_MAX) == Some(true);
         if is_late || !self.seeks(now) {
             self.accede(now);
         }

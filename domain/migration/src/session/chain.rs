@@ -137,6 +137,10 @@ impl<G: Guards> Session<G> {
         if !from_host && !is_wanted {
             return;
         }
+        // What outranks it is kept until this side's host has been given that, or is certified.
+        if from_host && self.fork.is_some() && self.outranks(mine, newest) {
+            return;
+        }
         // What shows whose it is may come after it: it is asked for again, and nobody has lied.
         if G::SEAL && is_wanted && self.has_missed(newest.stamp) && !self.names.knows(newest) {
             return;

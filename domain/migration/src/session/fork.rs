@@ -197,6 +197,13 @@ impl<G: Guards> Session<G> {
             }
             (Leads::Yes(_) | Leads::Accedes | Leads::HandsOver { .. }, _) => {}
         }
+        // Whoever has just come over knows at once which of its states outrank that side's.
+        if let Leads::Yes(side) = leads
+            && from == self.leader()
+            && stamp == self.stamp()
+        {
+            self.note_branch(side.opened);
+        }
         true
     }
 

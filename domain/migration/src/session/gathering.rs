@@ -6,6 +6,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
@@ -17,16 +18,17 @@ use crate::state::StateId;
 /// [`crate::STATE_BYTES_MAX`].
 const ASKED_AT_ONCE: usize = STANDBYS + 1;
 
-/// How often whoever holds what a side's host would give its own game up for is asked for it in vain: for a second.
-const PATIENT_ROUNDS: u32 = 5;
+/// How long whoever is heard and holds what a host would go on from is waited for: what was acknowledged, be its line slow or its machine busy. A
+/// state of a megabyte takes that long at 2 Mbit/s.
+pub(super) const FETCHING_MAX: Duration = Duration::from_secs(5);
 
 /// What a new host knows of those who say that they hold more than it does.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gathering {
     /// When it asked last.
     asked: Option<Timestamp>,
-    /// How often each was asked.
-    rounds: BTreeMap<PeerId, u32>,
+    /// How often each was asked, and since when.
+    rounds: BTreeMap<PeerId, (u32, Timestamp)>,
     /// Who sent what no host wrote.
     forgers: BTreeSet<PeerId>,
 }
@@ -35,13 +37,14 @@ impl Gathering {
     /// Who of these is asked next, and waited for. Empty: nobody is.
     pub(super) fn holders(&self, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
         claims.retain(|(peer, _)| !self.forgers.contains(peer));
-        claims.sort_by_key(|(peer, holds)| (self.rounds.get(peer).copied(), Reverse(*holds)));
+        let rounds = |peer: &PeerId| self.rounds.get(peer).map(|(rounds, _)| *rounds);
+        claims.sort_by_key(|(peer, holds)| (rounds(peer), Reverse(*holds)));
         claims.into_iter().map(|(peer, _)| peer).take(ASKED_AT_ONCE).collect()
     }
 
     /// The same of those who were not asked in vain for long.
-    pub(super) fn patiently(&self, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
-        claims.retain(|(peer, _)| self.rounds.get(peer).is_none_or(|rounds| *rounds < PATIENT_ROUNDS));
+    pub(super) fn patiently(&self, now: Timestamp, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
+        claims.retain(|(peer, _)| self.rounds.get(peer).is_none_or(|(_, since)| now < *since + FETCHING_MAX));
         self.holders(claims)
     }
 
@@ -51,7 +54,7 @@ impl Gathering {
             return Vec::new();
         }
         self.asked = Some(now);
-        holders.iter().for_each(|peer| *self.rounds.entry(*peer).or_default() += 1);
+        holders.iter().for_each(|peer| self.rounds.entry(*peer).or_insert((0, now)).0 += 1);
         holders
     }
 

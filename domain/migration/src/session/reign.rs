@@ -14,7 +14,7 @@ use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::elect::CANDIDATE_PATIENCE;
-use crate::session::gathering::Gathering;
+use crate::session::gathering::{FETCHING_MAX, Gathering};
 use crate::session::intake::Intake;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, STANDBYS, Session};
@@ -25,11 +25,8 @@ use crate::{ChannelId, Epoch, Guards, PeerId};
 /// A host that has not heard from a majority for so long stands still: longer than the silence that its members bear, so
 /// that a passing fault stops nobody.
 pub(super) const LEASE: Duration = Duration::from_secs(2);
-/// How long a new host waits for members and states: who takes longer comes later.
+/// How long a new host waits for members: who takes longer comes later. Whoever holds a newer state is waited for longer ([`FETCHING_MAX`]).
 const ACCESSION_MAX: Duration = Duration::from_millis(1_000);
-/// The same where somebody who is heard holds a newer state: what was acknowledged is waited for, be its line slow or its machine busy. A state of
-/// a megabyte takes that long at 2 Mbit/s.
-const FETCHING_MAX: Duration = Duration::from_secs(5);
 
 /// How soon a confirmed host is certified anew for what others say: each time states and deeds that are under way under its old number are for nobody, so
 /// a member that speaks of one epoch after the other would keep all from the game.
@@ -306,9 +303,13 @@ impl<G: Guards> Session<G> {
         };
         // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
         // Whoever obeys this host and has not told what it holds yet may hold the newest.
-        // Another side's host does not come, nor give what it has to one that it may have put out: the two meet once this one reigns.
-        let leads_another = |peer: PeerId, it: &Contact| self.fork.is_some() && it.obeys == Some(peer);
-        let may_come = |peer: &PeerId, it: &Contact| self.is_member(*peer) && !leads_another(*peer, it);
+        // Another side's host does not come, nor whoever obeys it, and they give nothing to one that it may have put out: the two meet once this
+        // one reigns.
+        let is_of_another = |it: &Contact| {
+            let obeys = it.obeys.filter(|_| self.fork.is_some());
+            obeys.is_some_and(|host| host != self.me() && self.is_reached(now, host))
+        };
+        let may_come = |peer: &PeerId, it: &Contact| self.is_member(*peer) && !is_of_another(it);
         let is_here = |(peer, it): (&PeerId, &Contact)| it.told == stamp || !may_come(peer, it);
         let all_here = self.contacts.iter().filter(may_live).all(is_here);
         let claims =

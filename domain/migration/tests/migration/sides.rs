@@ -135,6 +135,16 @@ fn a_side_goes_on_from_what_was_acknowledged_after_it_branched_off() {
     assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
 }
 
+/// "None while one holder of it lives": however long what it holds is on its way.
+#[test]
+fn a_side_waits_for_what_was_acknowledged_as_any_new_host_does() {
+    let mut net = Net::of(5);
+    let later = come_over(&mut net);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 2_000 } else { 20 });
+    net.run(Duration::from_secs(8));
+    assert!(has_led_from(&net, 2, later), "{later:?}");
+}
+
 /// The side's host dies before it is given that. Its successor goes on from it, and not from the side's own.
 #[test]
 fn the_next_host_of_a_side_goes_on_from_what_was_acknowledged_after_it_branched_off() {
