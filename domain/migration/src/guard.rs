@@ -19,6 +19,8 @@ pub trait Guards: Copy + Eq + Hash + Debug + 'static {
     const EXCLUSION: bool = true;
     /// A state is taken only with its writer's signature.
     const SEAL: bool = true;
+    /// A message of another session is refused.
+    const SESSION: bool = true;
     /// Under a lobby nobody is let in without its pass.
     const PASS: bool = true;
 }

@@ -143,7 +143,7 @@ impl<G: Guards> Joining<G> {
         // Nobody else has anything to say in it.
         let is_asked = self.known.contains(&from);
         if !is_asked
-            || message.session != self.config.session
+            || message.session != self.config.session && G::SESSION
             || !message.is_genuine(self.config.keys.as_ref())
         {
             return Joined::NotYet(Vec::new());

@@ -64,6 +64,9 @@ struct OfWorld {
     /// Of those, small ones that live through many hosts, where somebody new comes for each: the most migrations a second.
     #[arg(long, requires = "migration")]
     succession: bool,
+    /// Of those, two or three sessions at once, some of whose machines are in all of them.
+    #[arg(long, requires = "migration", conflicts_with = "succession")]
+    several: bool,
     /// Worlds of one lobby whose sessions' hosts die, freeze and are cut off, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug", "matching", "migration"])]
     lobby: bool,
@@ -157,6 +160,8 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
         let report = matching::run(one.seed, None, Text::Lines);
         writeln!(out, "seed {}", one.seed)?;
         (report.broken, report.trace, report.hash, format!("{:?}", report.counts))
+    } else if one.world.several {
+        return replay_several(one.seed, out);
     } else if one.world.migration {
         let report = one.world.of_peers(one.seed, Text::Lines);
         writeln!(out, "seed {}", one.seed)?;
@@ -186,6 +191,21 @@ fn replay(one: &One, out: &mut impl Write) -> io::Result<Held> {
     }
 }
 
+/// One session after the other.
+fn replay_several(seed: u64, out: &mut impl Write) -> io::Result<Held> {
+    let mut held = Held::All;
+    for (number, report) in migration::several::<Guarded>(seed, Text::Lines).into_iter().enumerate() {
+        writeln!(out, "seed {seed}, session {number}")?;
+        out.write_all(report.trace.unwrap_or_default().as_bytes())?;
+        writeln!(out, "hash {:016x}, {:?}", report.hash, report.counts)?;
+        if let Some(broken) = report.broken {
+            writeln!(out, "BROKEN: {broken}")?;
+            held = Held::Broken;
+        }
+    }
+    Ok(held)
+}
+
 impl OfWorld {
     fn live(&self, seed: u64) -> Lived {
         if self.lobby {
@@ -195,6 +215,18 @@ impl OfWorld {
         if self.matching {
             let matching::Report { counts, lived, broken, .. } = matching::run(seed, None, Text::None);
             return Lived { events: counts.events, migrations: 0, lived, broken };
+        }
+        if self.several {
+            let mut all = Lived { events: 0, migrations: 0, lived: 0, broken: None };
+            for migration::Report { counts, lived, broken, .. } in
+                migration::several::<Guarded>(seed, Text::None)
+            {
+                all.events += counts.events;
+                all.migrations += (counts.certified + counts.forks).saturating_sub(1);
+                all.lived += lived;
+                all.broken = all.broken.or(broken);
+            }
+            return all;
         }
         if self.migration {
             let migration::Report { counts, lived, broken, hash, .. } = self.of_peers(seed, Text::None);
@@ -236,6 +268,7 @@ impl OfWorld {
         let migration = if self.migration { " --migration" } else { "" };
         let lobby = if self.lobby { " --lobby" } else { "" };
         let succession = if self.succession { " --succession" } else { "" };
-        format!("{calm}{bug}{matching}{migration}{succession}{lobby}")
+        let several = if self.several { " --several" } else { "" };
+        format!("{calm}{bug}{matching}{migration}{succession}{several}{lobby}")
     }
 }

@@ -2,7 +2,7 @@
 
 use mainstay_migration::{Arbiter, Guarded, Guards};
 use mainstay_simulator::Text;
-use mainstay_simulator::migration::{Counts, Report, run, run_under, succession, wireless_hour};
+use mainstay_simulator::migration::{Counts, Report, run, run_under, several, succession, wireless_hour};
 
 /// So many that each kind of fault strikes often: some twenty seconds of the dev profile; `./check` lives more.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=100;
@@ -49,6 +49,11 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.kept += counts.kept;
         sum.handed_on += counts.handed_on;
         sum.told += counts.told;
+        sum.roamed += counts.roamed;
+        sum.bursts += counts.bursts;
+        sum.old_claims += counts.old_claims;
+        sum.of_another_version += counts.of_another_version;
+        sum.meanwhile += counts.meanwhile;
     }
     let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions, sum.told];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
@@ -71,6 +76,11 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.panics,
         sum.struck,
         sum.kept,
+        sum.roamed,
+        sum.bursts,
+        sum.old_claims,
+        sum.of_another_version,
+        sum.meanwhile,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
     assert!(sum.pelted >= 1_000, "{sum:?}");
@@ -109,14 +119,36 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// became host of all (6000000005, 6000000122, 6000000462); who came over from another side kept that one's list (6000000060, 6000000189).
 /// One that was certified and left before its game had given a state was followed by a side that had been merged away (6000000336), and one that
 /// had its majority again gave its session to a side without one (6000000636).
+/// A side's host waited for a state of another's, and who was left of a side did not come over (58 and 6000000189, by a later law).
 /// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
 /// one that was struck again as it thawed, for ever (6000000215).
 #[test]
 fn successions_that_once_broke_a_law_hold() {
     let early =
         [5, 60, 61, 122, 189, 215, 222, 264, 336, 389, 404, 462, 636, 674].map(|seed| 6_000_000_000 + seed);
-    for seed in early.into_iter().chain([6_000_001_163, 7_000_000_030]) {
+    for seed in early.into_iter().chain([58, 6_000_001_163, 7_000_000_030]) {
         holds(&succession::<Guarded>(seed, Text::None));
+    }
+}
+
+/// "Two sessions at once with one machine in both": whatever one lives through, the other is what it is alone.
+#[test]
+fn sessions_at_once_are_apart() {
+    let reports: Vec<Report> = (1..=12).flat_map(|seed| several::<Guarded>(seed, Text::None)).collect();
+    reports.iter().for_each(holds);
+    let moved = reports.iter().filter(|report| report.counts.moved > 0).count();
+    assert!(reports.len() > 24 && moved > 8 && moved < reports.len(), "{moved} of {}", reports.len());
+}
+
+/// A host that was asked to go on for two sides asked for votes in the one epoch after the last that a liar could speak of, which was promised
+/// to another, and never in a later one (32). Whose link had broken and was made anew was passed over by whom it had nothing to say to (10). One that
+/// began a side waited five seconds for a state of another side's host (43), or of that one's members (350), and who was left of a side whose host had
+/// died went on alone in the hearing of a confirmed one (45). And what a law took for broken: a holder whom the new host had not heard for
+/// long (65).
+#[test]
+fn sessions_at_once_that_once_broke_a_law_hold() {
+    for seed in [10, 32, 43, 45, 65, 350] {
+        several::<Guarded>(seed, Text::None).iter().for_each(holds);
     }
 }
 
@@ -150,6 +182,7 @@ lacking! {
     NoExclusion: EXCLUSION;
     NoPassCheck: PASS;
     NoSealCheck: SEAL;
+    NoSessionCheck: SESSION;
 }
 
 fn is_missed<G: Guards>(law: &str) {
@@ -187,6 +220,14 @@ fn without_the_exclusion_of_lost_peers_it_never_ends() {
 #[test]
 fn without_the_writers_seal_a_liar_replaces_the_game() {
     is_missed::<NoSealCheck>("nobody goes on from a state that no host wrote");
+}
+
+#[test]
+fn without_the_session_check_sessions_influence_each_other() {
+    let broken = (1..=FOUND_WITHIN)
+        .flat_map(|seed| several::<NoSessionCheck>(seed, Text::None))
+        .find_map(|it| it.broken);
+    assert!(broken.is_some_and(|broken| broken.law.starts_with("I13")), "it was not found");
 }
 
 /// Without a lobby there is nobody who lets in.

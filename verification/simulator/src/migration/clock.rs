@@ -24,6 +24,13 @@ const FREEZE_MAX: Micros = 60_000_000;
 /// How long until the next one leaps, at most.
 const PAUSE: Micros = 20_000_000;
 
+/// Whether a clock stands still with its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sleeps {
+    No,
+    Yes,
+}
+
 /// One peer's clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
@@ -92,6 +99,11 @@ impl<G: Guards> World<G> {
         // As far as seconds go as often as minutes.
         let most = if self.odds.chance(500_000) { LEAP_MAX } else { LEAP_MAX / 20 };
         let span_ms = self.odds.between(100, most);
+        self.leaps_by(peer, span_ms)
+    }
+
+    /// Somebody's clock leaps ahead so far, in milliseconds.
+    pub(super) fn leaps_by(&mut self, peer: PeerId, span_ms: u64) -> Result<(), Broken> {
         self.counts.leaps += 1;
         self.say(peer, |_| format!("finds that it is {span_ms} ms later"));
         self.peer(peer).clock.leaps(span_ms * 1_000);
@@ -111,8 +123,9 @@ impl<G: Guards> World<G> {
     }
 
     /// Whether a process that freezes now has a clock that stands still with it.
-    pub(super) fn has_clock_that_sleeps(&mut self) -> bool {
-        self.scenario.clocks == Clocks::Bad && self.odds.chance(500_000)
+    pub(super) fn has_clock_that_sleeps(&mut self) -> Sleeps {
+        let sleeps = self.scenario.clocks == Clocks::Bad && self.odds.chance(500_000);
+        if sleeps { Sleeps::Yes } else { Sleeps::No }
     }
 }
 

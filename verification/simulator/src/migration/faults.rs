@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
     Announcement, Body, CanBeHost, Cause, Certificate, Guards, Handover, Input, Keys, Message, NAMES, PeerId,
-    Proof, SessionId, Signature, Stamp, View, ViewId, Vote,
+    Proof, Signature, Stamp, View, ViewId, Vote,
 };
 
+use super::clock::Sleeps;
 use super::peer::{Alive, Handed, Life, NamedKeys};
 use super::scenario::{Comers, Faults};
 use super::{Happening, Parcel, REST, World};
@@ -52,8 +53,8 @@ impl<G: Guards> World<G> {
                 }
             }
             Faults::OneDeaf => self.deafens(),
-            // It goes on beside: see `storms`.
-            Faults::Stormer => Ok(()),
+            // It goes on beside: see `storms` and `several`.
+            Faults::Stormer | Faults::Beside => Ok(()),
             Faults::Wireless => {
                 self.pauses_radio();
                 Ok(())
@@ -109,7 +110,7 @@ impl<G: Guards> World<G> {
             .filter(|id| self.running().contains(id))
     }
 
-    fn anybody(&mut self) -> Option<PeerId> {
+    pub(super) fn anybody(&mut self) -> Option<PeerId> {
         let all = self.running();
         let index = self.random.index(all.len());
         all.get(index).copied()
@@ -130,14 +131,14 @@ impl<G: Guards> World<G> {
         self.say(peer, |_| "crashes".to_owned());
         self.counts.crashes += 1;
         self.peer(peer).alive = Alive::Dead;
-        self.oracle.trouble_with(peer, self.now);
+        self.oracle.dies(peer, self.now);
         if let Some(stamp) = self.peers[&peer].session().map(|session| session.stamp()) {
             self.oracle.crashed(self.now, stamp, self.running());
         }
         // A process that crashes on a machine that runs is told of: its sockets answer with errors.
         if self.scenario.faults == Faults::Swarm && self.random.chance(300_000) {
             for other in self.running() {
-                self.give(other, Input::LinkLost(peer))?;
+                self.loses_link(other, peer)?;
             }
         }
         Ok(())
@@ -162,13 +163,22 @@ impl<G: Guards> World<G> {
 
     pub(super) fn freezes(&mut self, peer: PeerId) {
         let span = self.freezes_for(20_000_000);
+        let sleeps = self.has_clock_that_sleeps();
+        self.stands_still(peer, span, sleeps);
+    }
+
+    /// A process stands still so long, and perhaps its clock with it.
+    pub(super) fn stands_still(&mut self, peer: PeerId, span: u64, sleeps: Sleeps) {
         self.say(peer, |_| format!("freezes for {span} µs"));
         self.counts.freezes += 1;
         self.peer(peer).alive = Alive::Frozen;
         self.peer(peer).froze = Some(self.now + span);
-        if self.has_clock_that_sleeps() {
-            self.counts.slept += 1;
-            self.peer(peer).asleep = Some(self.now);
+        match sleeps {
+            Sleeps::No => {}
+            Sleeps::Yes => {
+                self.counts.slept += 1;
+                self.peer(peer).asleep = Some(self.now);
+            }
         }
         self.after(span, Happening::Thaws { peer });
     }
@@ -284,14 +294,14 @@ impl<G: Guards> World<G> {
         }
     }
 
-    fn leaves(&mut self) -> Result<(), Broken> {
+    pub(super) fn leaves(&mut self) -> Result<(), Broken> {
         match self.anybody() {
             Some(peer) if self.running().len() > 2 => self.give(peer, Input::Leave),
             Some(_) | None => Ok(()),
         }
     }
 
-    fn kicks(&mut self) -> Result<(), Broken> {
+    pub(super) fn kicks(&mut self) -> Result<(), Broken> {
         let (Some(host), Some(peer)) = (self.host(), self.anybody()) else { return Ok(()) };
         if peer == host {
             return Ok(());
@@ -302,8 +312,8 @@ impl<G: Guards> World<G> {
         self.give(host, Input::Kick(peer))
     }
 
-    fn somebody_starts(&mut self) -> Result<(), Broken> {
-        if self.next_peer > self.scenario.peers as u128 + 2 + LATE_MAX {
+    pub(super) fn somebody_starts(&mut self) -> Result<(), Broken> {
+        if !self.has_room_for_late() {
             return Ok(());
         }
         let peer = self.new_peer();
@@ -314,6 +324,10 @@ impl<G: Guards> World<G> {
             return self.starts_with(peer, shown);
         }
         self.starts(peer)
+    }
+
+    pub(super) const fn has_room_for_late(&self) -> bool {
+        self.next_peer <= self.scenario.peers as u128 + 2 + LATE_MAX
     }
 
     fn changes_settings(&mut self) -> Result<(), Broken> {
@@ -344,6 +358,12 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         self.oracle.trouble_between(one, other, self.now);
+        self.loses_link(one, other)
+    }
+
+    /// A link breaks, and is made anew as soon as it carries something.
+    pub(super) fn loses_link(&mut self, one: PeerId, other: PeerId) -> Result<(), Broken> {
+        self.peer(one).is_unlinked(other);
         self.give(one, Input::LinkLost(other))
     }
 
@@ -354,7 +374,7 @@ impl<G: Guards> World<G> {
         let mut electorate = session.view().clone();
         let epoch = session.stamp().epoch.next();
         let keys = NamedKeys(liar);
-        let session = SessionId(7);
+        let session = self.session;
         if self.random.chance(500_000) {
             // Only its own vote, of a view that it wrote itself.
             electorate = View {

@@ -5,18 +5,18 @@
 //!
 //! | law | where |
 //! |---|---|
-//! | I1 one certificate an epoch | [`after`], [`hosts`] |
+//! | I1 one certificate an epoch; sides merge | [`after`], [`hosts`] |
 //! | I2 no older host is obeyed | [`after`], [`applied`] |
 //! | I3 one host an epoch | [`after`] |
 //! | I4 an old host acts no longer than its lease | [`acts_alone`] |
 //! | I5 a minority acknowledges nothing | [`acknowledges`] |
 //! | I6 one list, one order | [`lists`] |
 //! | I7 who may be host | [`hosts`] |
-//! | I8 everybody ends with one host, in time | [`migrated`], [`ended`], [`stands_firm`], [`at_rest`] |
+//! | I8 everybody ends with one host, in time | [`migrated`], [`ended`], [`stands_firm`], [`is_obeyed`], [`at_rest`] |
 //! | I9 what was acknowledged outlives its host, inputs count once | [`states`], [`Oracle::applies`], [`at_rest`] |
 //! | I10 one actor a player, and it keeps it | [`actors`] |
 //! | I11, I12 callbacks come in their order | [`Grammar`] |
-//! | I13 sessions are apart | [`apart`] |
+//! | I13 sessions are apart | [`apart`], [`super::several`] |
 //! | I14 nobody waits for ever | [`is_let_in`], [`at_rest`] |
 //! | I15 a planned leave loses nothing | [`states`], [`at_rest`] |
 //! | I16 no panic, and limits everywhere | [`limits`], `live` |
@@ -43,7 +43,7 @@ use self::actors::Actors;
 pub(super) use self::actors::{is_new, plays_again};
 pub(super) use self::apart::is_not_its_own;
 use self::hosts::Elections;
-pub(super) use self::hosts::votes;
+pub(super) use self::hosts::{is_obeyed, votes};
 pub(super) use self::limits::OUTPUTS_MAX;
 use self::lists::Lists;
 use self::states::States;
@@ -94,6 +94,8 @@ pub(super) struct Oracle {
     stamps: BTreeMap<PeerId, Stamp>,
     /// Since when each has its stamp.
     obeyed: BTreeMap<PeerId, Micros>,
+    /// Since when each host is a confirmed one.
+    confirmed: BTreeMap<PeerId, Micros>,
     /// Who was host under which stamps.
     led: BTreeSet<(PeerId, Stamp)>,
     applied: BTreeMap<PeerId, Stamp>,
@@ -180,7 +182,11 @@ impl Oracle {
         self.troubles.between(one, other, now);
     }
 
-    /// It stood still until now, or died, or says what is not so.
+    pub(super) fn dies(&mut self, peer: PeerId, now: Micros) {
+        self.troubles.dies(peer, now);
+    }
+
+    /// It stood still until now, or says what is not so.
     pub(super) fn trouble_with(&mut self, peer: PeerId, now: Micros) {
         self.troubles.with(peer, now);
     }
@@ -414,6 +420,7 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
         && match world.scenario.faults {
             Faults::Calm | Faults::Wireless | Faults::HostUnheard => true,
             Faults::Stormer => !world.has_stormed(id),
+            Faults::Beside => !world.shared.contains(&id),
             // It ends where it is cut off, and does not hear its host give the session away.
             Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff) && !was_given,
             Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm => false,
@@ -429,6 +436,10 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
     })?;
     let is_put_out = world.scenario.faults == Faults::Stormer && !world.has_stormed(id);
     ensure(!is_put_out, "a storm puts nobody out", || format!("{id}: {end:?}"))?;
+    let is_beside = world.scenario.faults == Faults::Beside && !world.shared.contains(&id);
+    ensure(!is_beside, "I13: a session ends nobody for what another lives through", || {
+        format!("{id}: {end:?}")
+    })?;
     let has_left = *end == End::Left && world.scenario.faults == Faults::HostAfterHost;
     if !matches!(world.scenario.faults, Faults::HostCrashes | Faults::HostAfterHost) || has_left {
         return Ok(());
@@ -461,6 +472,7 @@ pub(super) fn is_at_rest<G: Guards>(world: &World<G>) -> bool {
 /// time, and it is the same one for all.
 pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
     one_host(world)?;
+    lists::is_expected(world)?;
     let Some(Crash { at, survivors, resumed, .. }) = world.oracle.crash.take() else { return Ok(()) };
     let running = world.running();
     for id in survivors.iter().filter(|id| running.contains(id)) {
@@ -511,7 +523,8 @@ fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         let missing = (1..=played).find(|number| settled.is_none_or(|settled| !settled.contains(number)));
         // Who says that it holds more than it does has its host take for safe what is not.
         let lies = world.forger.is_some_and(|forger| forger.peer == id);
-        let is_behind = last != played && world.scenario.faults != Faults::Swarm && !lies;
+        let is_apart = world.scenario.faults == Faults::Swarm || world.shared.contains(&id);
+        let is_behind = last != played && !is_apart && !lies;
         (missing.is_some() || is_behind)
             .then(|| format!("{id}: {last} of {played} in the game of {host}, {missing:?} in none"))
     });

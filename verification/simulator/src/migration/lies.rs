@@ -10,11 +10,11 @@ use mainstay_core::Timestamp;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Beat, Body, Epoch, Guards, Hint, Keys as _, Kind, Leads, Message, PeerId, Piece, Session, SessionId,
-    Side, Stamp, Standing, State, StateId, Tick,
+    Beat, Body, Epoch, Guards, Hint, Keys as _, Kind, Leads, Message, PeerId, Piece, Session, Side, Stamp,
+    Standing, State, StateId, Tick,
 };
 
-use super::peer::{NamedKeys, SESSION};
+use super::peer::NamedKeys;
 use super::{Faults, Happening, Parcel, World};
 use crate::agenda::Micros;
 
@@ -59,7 +59,7 @@ impl<G: Guards> World<G> {
                 (side, Body::Beat(boast(session, side, holds)))
             }
         };
-        let message = Message { session: SessionId(7), stamp, body };
+        let message = Message { session: self.session, stamp, body };
         self.oracle.trouble_with(liar, self.now);
         self.say(liar, |_| format!("lies at {stamp:?}"));
         for to in running.into_iter().filter(|to| *to != liar) {
@@ -159,7 +159,7 @@ impl<G: Guards> World<G> {
         let Some(forged) = self.forgery(asked, stamp) else { return false };
         self.counts.forged += 1;
         let body = Body::State(forged.after(StateId::NONE));
-        let answer = Message { session: SESSION, stamp: message.stamp, body };
+        let answer = Message { session: self.session, stamp: message.stamp, body };
         let parcel = Parcel::Protocol(Box::new(answer));
         self.after(self.scenario.delay, Happening::Arrives { from: asked, to: by, parcel });
         true
@@ -180,7 +180,7 @@ impl<G: Guards> World<G> {
                 state = longer;
             }
         }
-        state.sign(NamedKeys(forger).sign(&state.id().words(SESSION)));
+        state.sign(NamedKeys(forger).sign(&state.id().words(self.session)));
         Some(state)
     }
 }

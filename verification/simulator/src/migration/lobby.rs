@@ -16,7 +16,8 @@ use mainstay_migration::{
     Question, Receipt, Renewal, Ruling, SessionId, Signature, Standing,
 };
 
-use super::peer::{NamedKeys, SESSION};
+use super::peer::NamedKeys;
+use super::scenario::Clocks;
 use super::{BEGIN_MS, Happening, World};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
@@ -37,7 +38,14 @@ pub(super) struct Directory {
     cut: BTreeMap<PeerId, Micros>,
     /// Whom hosts have thrown out and not told yet.
     kicked: Vec<(PeerId, PeerId)>,
+    /// Until when it was away for somebody, at most.
+    away_until: Micros,
+    /// How much faster its clock goes than the world's, or slower: a control plane's is steered towards the wall clock so.
+    skew: i64,
 }
+
+/// How many of a million microseconds that is at most: a tenth.
+const SKEW_MAX: u64 = 100_000;
 
 /// What the lobby signs, in this world.
 pub(super) fn signed(grant: &Grant) -> Signature {
@@ -70,13 +78,13 @@ fn peer_of(key: &PeerKey) -> PeerId {
     PeerId(key.0[..16].iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte)))
 }
 
-fn session_id() -> mainstay_core::SessionId {
-    mainstay_core::SessionId(uuid::Uuid::from_u128(SESSION.0))
-}
-
 impl<G: Guards> World<G> {
     pub(super) fn has_lobby(&self) -> bool {
         self.scenario.arbiter == Arbiter::Lobby
+    }
+
+    fn session_id(&self) -> mainstay_core::SessionId {
+        mainstay_core::SessionId(uuid::Uuid::from_u128(self.session.0))
     }
 
     fn joiner(&self, peer: PeerId) -> Joiner {
@@ -96,7 +104,17 @@ impl<G: Guards> World<G> {
     }
 
     fn lobby_time(&self) -> Timestamp {
-        Timestamp::from_unix_ms(BEGIN_MS + self.now / 1_000)
+        let gained = i128::from(self.now) * i128::from(self.lobby.skew) / 1_000_000;
+        let counted = self.now.saturating_add_signed(i64::try_from(gained).unwrap_or_default());
+        Timestamp::from_unix_ms(BEGIN_MS + counted / 1_000)
+    }
+
+    /// Its clock goes otherwise than the world's, where clocks are bad.
+    pub(super) fn skews_lobby(&mut self) {
+        if self.scenario.clocks == Clocks::Bad {
+            let drawn = self.fates.below(2 * SKEW_MAX + 1);
+            self.lobby.skew = i64::try_from(drawn).unwrap_or_default() - SKEW_MAX.cast_signed();
+        }
     }
 
     /// One turn of the lobby; whatever is due has its own before.
@@ -118,7 +136,7 @@ impl<G: Guards> World<G> {
     /// The founder makes its session, and is certified.
     pub(super) fn makes_session(&mut self, founder: PeerId) -> Result<Certificate, Broken> {
         let settings = Settings { takeover: self.scenario.takeover, ..Settings::of_size(SEATS) };
-        let (session, by) = (session_id(), self.joiner(founder));
+        let (session, by) = (self.session_id(), self.joiner(founder));
         match self.turn(&Command::Create { session, service: Service::Online, settings, by }) {
             Ok(Answer::Session(session)) => {
                 self.oracle.let_in(founder);
@@ -130,7 +148,7 @@ impl<G: Guards> World<G> {
 
     /// Whether the lobby lets somebody in now; else it asks again later.
     pub(super) fn is_let_in_by_lobby(&mut self, peer: PeerId) -> bool {
-        let (session, by) = (session_id(), self.joiner(peer));
+        let (session, by) = (self.session_id(), self.joiner(peer));
         let is_in = self.reaches_lobby(peer) && self.turn(&Command::Join { session, by }).is_ok();
         if is_in {
             self.oracle.let_in(peer);
@@ -140,28 +158,34 @@ impl<G: Guards> World<G> {
 
     /// What the lobby gives to whom it lets in.
     pub(super) fn admits(&self, peer: PeerId) -> Admission {
-        self.pass_of(peer, SESSION, PASS_MS)
+        self.pass_of(peer, self.session, self.tomorrow())
     }
 
-    fn pass_of(&self, peer: PeerId, session: SessionId, lasts_ms: u64) -> Admission {
+    fn pass_of(&self, peer: PeerId, session: SessionId, expires: Timestamp) -> Admission {
         let (as_of, at) = (self.lobby_time(), self.clock(peer));
-        let expires = Timestamp::from_unix_ms(as_of.unix_ms() + lasts_ms);
         let unsigned = Pass { expires, player: b"ann".to_vec(), signature: Signature::default() };
         let signature = signed_pass(session, peer, &unsigned);
         Admission { pass: Pass { signature, ..unsigned }, as_of, at }
+    }
+
+    fn tomorrow(&self) -> Timestamp {
+        Timestamp::from_unix_ms(self.lobby_time().unix_ms() + PASS_MS)
     }
 
     /// What somebody shows whom the lobby has not let in.
     pub(super) fn worthless_pass(&mut self, intruder: PeerId) -> Option<Admission> {
         let member = self.running().into_iter().next();
         match self.random.below(5) {
-            // One that has run out: of a member of another day.
-            0 => Some(self.pass_of(intruder, SESSION, 0)),
-            1 => Some(self.pass_of(intruder, SessionId(SESSION.0 + 1), PASS_MS)),
+            // One that has run out, whatever clock one goes by.
+            0 => {
+                let yesterday = self.lobby_time().unix_ms() - PASS_MS;
+                Some(self.pass_of(intruder, self.session, Timestamp::from_unix_ms(yesterday)))
+            }
+            1 => Some(self.pass_of(intruder, SessionId(self.session.0 + 1), self.tomorrow())),
             // A member's, which it saw.
-            2 => member.map(|member| self.pass_of(member, SESSION, PASS_MS)),
+            2 => member.map(|member| self.pass_of(member, self.session, self.tomorrow())),
             3 => {
-                let admission = self.pass_of(intruder, SESSION, PASS_MS);
+                let admission = self.pass_of(intruder, self.session, self.tomorrow());
                 let signature = NamedKeys(intruder).sign(b"let me in");
                 Some(Admission { pass: Pass { signature, ..admission.pass }, ..admission })
             }
@@ -177,7 +201,7 @@ impl<G: Guards> World<G> {
             self.counts.certified += 1;
             self.say(host, |_| format!("is certified for {epoch} by the lobby"));
         }
-        let proof = Proof::Lobby(signed(&Grant { session: SESSION, epoch, host }));
+        let proof = Proof::Lobby(signed(&Grant { session: self.session, epoch, host }));
         Some(Certificate { epoch, host, proof })
     }
 
@@ -221,7 +245,7 @@ impl<G: Guards> World<G> {
     }
 
     fn rules_on(&mut self, peer: PeerId, question: &Question) -> Option<Ruling> {
-        let session = session_id();
+        let session = self.session_id();
         for (_, kicked) in self.lobby.kicked.extract_if(.., |(host, _)| *host == peer).collect::<Vec<_>>() {
             // As a studio may at any time, also the host of now.
             let _refused = self.turn(&Command::Kick { session, peer: key(kicked), by: Authority::Studio });
@@ -280,7 +304,7 @@ impl<G: Guards> World<G> {
     }
 
     fn notes(&mut self, epoch: lobby::Epoch, observed: Observation, peers: Vec<PeerKey>) -> Option<Ruling> {
-        let (now, session) = (self.lobby_time(), session_id());
+        let (now, session) = (self.lobby_time(), self.session_id());
         let known = self.lobby.rules.session(session).ok()?.clone();
         if known.epoch() != epoch {
             return self.newest(&known).map(Ruling::Host);
@@ -298,13 +322,13 @@ impl<G: Guards> World<G> {
         renewal: &Renewal,
         hears: &[PeerId],
     ) -> Option<Ruling> {
-        let (now, session) = (self.lobby_time(), session_id());
+        let (now, session) = (self.lobby_time(), self.session_id());
         let known = self.lobby.rules.session(session).ok()?.clone();
         let grant = known.grant?;
         if grant.epoch.0 != epoch.0 {
             return self.newest(&known).map(Ruling::Host);
         }
-        let words = Renewal::words(SESSION, epoch, renewal.as_of);
+        let words = Renewal::words(self.session, epoch, renewal.as_of);
         if !NamedKeys(by).is_by(peer_of(&grant.host), &words, &renewal.signature) {
             return None;
         }
@@ -321,13 +345,13 @@ impl<G: Guards> World<G> {
         }
         self.counts.brought += 1;
         let unsigned = Receipt { renewed: renewal.as_of, as_of: now, signature: Signature::default() };
-        let signature = signed_receipt(SESSION, epoch, &unsigned);
+        let signature = signed_receipt(self.session, epoch, &unsigned);
         Some(Ruling::Counted(Receipt { signature, ..unsigned }))
     }
 
     fn decides(&mut self, command: &Command) -> Option<Ruling> {
         let answer = self.turn(command);
-        let session = self.lobby.rules.session(session_id()).ok()?.clone();
+        let session = self.lobby.rules.session(self.session_id()).ok()?.clone();
         match answer {
             Ok(_) | Err(Rejection::Passed { .. } | Rejection::NotHost(_)) => {
                 self.newest(&session).map(Ruling::Host)
@@ -343,7 +367,7 @@ impl<G: Guards> World<G> {
     pub(super) fn leaves_lobby(&mut self, peer: PeerId) {
         if self.has_lobby() && self.reaches_lobby(peer) {
             // It may have been none any more.
-            let _gone = self.turn(&Command::Leave { session: session_id(), peer: key(peer) });
+            let _gone = self.turn(&Command::Leave { session: self.session_id(), peer: key(peer) });
         }
     }
 
@@ -352,8 +376,14 @@ impl<G: Guards> World<G> {
     }
 
     /// Its process ends, and somebody starts it again.
-    pub(super) const fn lobby_stops(&mut self) {
+    pub(super) fn lobby_stops(&mut self, span: Micros) {
         self.lobby.down = true;
+        self.lobby.away_until = self.lobby.away_until.max(self.now + span);
+    }
+
+    /// Whether somebody may not have been answered since then.
+    pub(super) const fn has_lobby_been_away_since(&self, since: Micros) -> bool {
+        self.lobby.away_until > since
     }
 
     /// The lobby dies and comes back, or some do not reach it for a while.
@@ -361,11 +391,12 @@ impl<G: Guards> World<G> {
         let span = self.random.between(200_000, 25_000_000);
         self.counts.outages += 1;
         if self.random.chance(500_000) {
-            self.lobby.down = true;
+            self.lobby_stops(span);
             self.after(span, Happening::LobbyStarts);
             return self.say("lobby", |_| format!("is down for {span} µs"));
         }
         let until = self.now + span;
+        self.lobby.away_until = self.lobby.away_until.max(until);
         for peer in self.running() {
             if self.random.chance(500_000) {
                 self.lobby.cut.insert(peer, until);
@@ -379,13 +410,14 @@ impl<G: Guards> World<G> {
         let Some(host) = self.host().filter(|_| self.running().len() > 1) else { return };
         let span = self.random.between(1_000_000, 60_000_000);
         self.lobby.cut.insert(host, self.now + span);
+        self.lobby.away_until = self.lobby.away_until.max(self.now + span);
         self.counts.outages += 1;
         self.say(host, |_| format!("does not reach the lobby for {span} µs"));
     }
 
     /// Where nobody but the host is out of the lobby's reach, nothing is lost by it: the lobby counts its lease, and it knows that.
     pub(super) fn lease_stands(&self, id: PeerId) -> Result<(), Broken> {
-        let Ok(known) = self.lobby.rules.session(session_id()) else { return Ok(()) };
+        let Ok(known) = self.lobby.rules.session(self.session_id()) else { return Ok(()) };
         let lease = self.lobby.rules.lease(known, self.lobby_time());
         ensure(
             matches!(lease, Lease::Awaited { .. } | Lease::Held { .. }),

@@ -13,21 +13,24 @@ mod lobby;
 mod moments;
 mod peer;
 mod scenario;
+mod several;
 mod storms;
 mod telling;
+mod unrest;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Arbiter, Guards, Message, PeerId, Question, Ruling, Stamp, Tick};
+use mainstay_migration::{Arbiter, Guards, Message, PeerId, Question, Ruling, SessionId, Stamp, Tick};
 
 use self::laws::Oracle;
 use self::listeners::Reply;
 use self::lobby::Directory;
 use self::peer::{Alive, Peer};
-use self::scenario::{Comers, Faults, Scenario};
+use self::scenario::{Comers, Fates, Faults, Scenario};
+pub use self::several::several;
 use crate::agenda::{Agenda, Micros};
 use crate::laws::Broken;
 use crate::random::{Random, mix};
@@ -41,6 +44,8 @@ const BUSY_MAX: Micros = 150_000_000;
 const SUCCESSION: Micros = 450_000_000;
 /// How long the next one stays at most, once the move is over for everybody.
 const REIGN_MAX: Micros = 1_000_000;
+/// The session of a world that has one.
+const SESSION: SessionId = SessionId(7);
 /// An hour.
 const HOUR: Micros = 3_600_000_000;
 /// How long it may take after that until there is one host: the budget of a migration, one more for what was lost while
@@ -131,6 +136,16 @@ pub struct Counts {
     pub panics: u64,
     /// Peers and lobbies that were struck as a session took a step.
     pub struck: u64,
+    /// Peers that changed their network.
+    pub roamed: u64,
+    /// Bursts of lost packets.
+    pub bursts: u64,
+    /// Members that asked to be host by a list of old.
+    pub old_claims: u64,
+    /// Who asked to be let in and speaks another version of the protocol.
+    pub of_another_version: u64,
+    /// Times that somebody came, left, was thrown out or changed its network in the moment in which a session took a step.
+    pub meanwhile: u64,
     /// New hosts that somebody could have told what was acknowledged.
     pub kept: u64,
     /// And that went on from what the host before stood still with.
@@ -156,7 +171,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
     let scenario = scenario.rough(mix(seed ^ scenario::ROUGH)).fated(mix(seed ^ scenario::FATED));
-    let scenario = scenario.on_terms(mix(seed ^ scenario::TERMS));
+    let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -165,7 +180,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
 pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
-    let scenario = scenario.on_terms(mix(seed ^ scenario::TERMS));
+    let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -180,19 +195,14 @@ pub fn wireless_hour<G: Guards>(seed: u64, text: Text) -> Report {
 
 fn live<G: Guards>(seed: u64, random: Random, scenario: Scenario, text: Text) -> Report {
     let mut world = World::<G>::new(random, scenario, text);
-    // Else a panic would take the number with it that brings it back.
-    let lived = catch_unwind(AssertUnwindSafe(|| world.live()));
-    let broken = lived.unwrap_or_else(|panic| Err(panicked(&*panic))).err();
-    let rest = world.random.next();
-    world.trace.number(rest);
-    Report {
-        seed,
-        counts: world.counts,
-        lived: world.now,
-        hash: world.trace.hash(),
-        broken,
-        trace: world.trace.into_text(),
-    }
+    let broken = caught(|| world.live());
+    world.report(seed, broken)
+}
+
+/// Else a panic would take the number with it that brings it back.
+fn caught(live: impl FnOnce() -> Result<(), Broken>) -> Option<Broken> {
+    let lived = catch_unwind(AssertUnwindSafe(live));
+    lived.unwrap_or_else(|panic| Err(panicked(&*panic))).err()
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Broken {
@@ -249,6 +259,10 @@ enum Happening {
     Pelts { from: PeerId, at: PeerId, message: Box<Message> },
     /// Somebody's clock leaps ahead.
     Leaps,
+    /// Where there is no rest, something of that.
+    Stirs,
+    /// Somebody comes, goes or changes its network.
+    Changes,
 }
 
 #[derive(Debug)]
@@ -262,8 +276,16 @@ struct World<G: Guards> {
     stormers: storms::Stormers,
     /// The chance of whoever is struck as a session takes a step.
     fates: Random,
+    unrest: unrest::Unrest,
+    session: SessionId,
     scenario: Scenario,
+    /// The machines of it that are in others, too.
+    shared: Vec<PeerId>,
+    /// As the so-manyeth the first of them comes.
+    first_shared: u128,
     now: Micros,
+    /// Until when faults go on.
+    until: Micros,
     agenda: Agenda<Happening>,
     busy: bool,
     /// When a host last went, where one goes after another.
@@ -289,9 +311,14 @@ impl<G: Guards> World<G> {
             odds: Random::seeded(mix(random.clone().next())),
             stormers: storms::Stormers::default(),
             fates: Random::seeded(mix(!random.clone().next())),
+            unrest: unrest::Unrest::default(),
+            session: SESSION,
             random,
             scenario,
+            shared: Vec::new(),
+            first_shared: 1,
             now: 0,
+            until: 0,
             agenda: Agenda::empty(),
             busy: true,
             went: 0,
@@ -308,6 +335,27 @@ impl<G: Guards> World<G> {
     }
 
     fn live(&mut self) -> Result<(), Broken> {
+        self.begin();
+        while let Some(what) = self.take() {
+            self.lives_through(what)?;
+        }
+        laws::at_rest(self)
+    }
+
+    fn report(mut self, seed: u64, broken: Option<Broken>) -> Report {
+        let rest = self.random.next();
+        self.trace.number(rest);
+        Report {
+            seed,
+            counts: self.counts,
+            lived: self.now,
+            hash: self.trace.hash(),
+            broken,
+            trace: self.trace.into_text(),
+        }
+    }
+
+    fn begin(&mut self) {
         self.say("world", |world| format!("{:?}", world.scenario));
         for index in 0..=self.scenario.peers {
             let peer = self.new_peer();
@@ -321,6 +369,10 @@ impl<G: Guards> World<G> {
         self.agenda.put(5_500_000, Happening::Lies);
         self.agenda.put(6_000_000, Happening::Storms);
         self.agenda.put(6_500_000, Happening::Leaps);
+        if self.scenario.fates == Fates::Restless {
+            self.skews_lobby();
+            self.agenda.put(7_000_000, Happening::Stirs);
+        }
         let busy = match self.scenario.faults {
             Faults::Wireless => HOUR,
             Faults::HostAfterHost | Faults::Swarm if self.scenario.comers == Comers::OneForEach => SUCCESSION,
@@ -330,23 +382,33 @@ impl<G: Guards> World<G> {
             | Faults::HostAfterHost
             | Faults::Swarm
             | Faults::HostUnheard
-            | Faults::Stormer => self.random.between(BUSY_MAX / 10, BUSY_MAX),
+            | Faults::Stormer
+            | Faults::Beside => self.random.between(BUSY_MAX / 10, BUSY_MAX),
         };
-        let until = 5_000_000 + busy;
-        while let Some(next) = self.agenda.next_at() {
-            if self.busy && next > until {
-                self.heal();
-            }
-            if next > until + REST {
-                break;
-            }
-            let Some((at, what)) = self.agenda.take() else { break };
-            self.now = at;
-            self.counts.events += 1;
-            self.happens(what)?;
-            laws::after(self)?;
+        self.until = 5_000_000 + busy;
+    }
+
+    /// When something happens next, if anything does before its end.
+    fn next_at(&self) -> Option<Micros> {
+        self.agenda.next_at().filter(|next| *next <= self.until + REST)
+    }
+
+    /// What happens next.
+    fn take(&mut self) -> Option<Happening> {
+        if self.busy && self.next_at()? > self.until {
+            self.heal();
         }
-        laws::at_rest(self)
+        self.next_at()?;
+        let (at, what) = self.agenda.take()?;
+        self.now = at;
+        self.counts.events += 1;
+        Some(what)
+    }
+
+    /// That happens.
+    fn lives_through(&mut self, what: Happening) -> Result<(), Broken> {
+        self.happens(what)?;
+        laws::after(self)
     }
 
     fn happens(&mut self, what: Happening) -> Result<(), Broken> {
@@ -385,6 +447,8 @@ impl<G: Guards> World<G> {
             }
             Happening::Pelts { from, at, message } => self.pelts(from, at, *message),
             Happening::Leaps => self.leaps(),
+            Happening::Stirs => self.stirs(),
+            Happening::Changes => self.changes(),
         }
     }
 
@@ -398,7 +462,8 @@ impl<G: Guards> World<G> {
             | Faults::Swarm
             | Faults::Wireless
             | Faults::HostUnheard
-            | Faults::Stormer => self.random.between(1_000, self.scenario.pause),
+            | Faults::Stormer
+            | Faults::Beside => self.random.between(1_000, self.scenario.pause),
         }
     }
 

@@ -21,6 +21,8 @@ const AS_IT_IS_CERTIFIED: u32 = 120_000;
 const AS_IT_LEADS: u32 = 80_000;
 /// A host says that a few times.
 const AS_IT_NAMES_ANOTHER: u32 = 40_000;
+/// Where there is no rest.
+const AT_ANY_WORD: u32 = 60;
 /// How long it is cut off, or its lobby down.
 const AWAY_MIN: Micros = 200_000;
 const AWAY_MAX: Micros = 12_000_000;
@@ -35,6 +37,10 @@ pub(super) enum Fate {
     IsCutOff,
     /// What it says and hears comes late, and all at once.
     LosesItsRadio,
+    /// It and some of the others do not hear the rest.
+    IsParted,
+    /// Somebody else comes, goes or changes its network.
+    SeesAChange,
 }
 
 impl<G: Guards> World<G> {
@@ -49,14 +55,18 @@ impl<G: Guards> World<G> {
             ballot.host() == id && !self.oracle.is_crowned(ballot.epoch())
         });
         let rate = if is_certified { AS_IT_IS_CERTIFIED } else { rate };
+        let is_restless = self.scenario.fates == Fates::Restless;
+        let rate = if is_restless { rate.max(AT_ANY_WORD) } else { rate };
         if rate == 0 || !self.fates.chance(rate) || self.running().len() < 3 {
             return None;
         }
-        let fate = match self.fates.below(6) {
+        let fate = match self.fates.below(if is_restless { 10 } else { 6 }) {
             0..=2 => Fate::Dies,
             3 => Fate::StandsStill,
             4 => Fate::IsCutOff,
-            _ => Fate::LosesItsRadio,
+            5 => Fate::LosesItsRadio,
+            6..=7 => Fate::IsParted,
+            _ => Fate::SeesAChange,
         };
         Some((self.fates.index(outputs.len() + 1), fate))
     }
@@ -111,15 +121,23 @@ impl<G: Guards> World<G> {
                 return self.crashes(id);
             }
             Fate::StandsStill => self.freezes(id),
-            Fate::IsCutOff => {
-                let others = self.running().into_iter().filter(|other| *other != id);
-                let links: BTreeSet<_> = others.flat_map(|other| [(id, other), (other, id)]).collect();
-                self.cut(links, span);
-            }
+            Fate::IsCutOff => self.is_cut_off(id, span),
             Fate::LosesItsRadio => {
                 let until = self.now + span.min(450_000);
                 self.oracle.trouble_with(id, until);
                 self.radios.insert(id, until);
+            }
+            Fate::IsParted => {
+                let (near, far): (BTreeSet<_>, BTreeSet<_>) =
+                    self.running().into_iter().partition(|other| *other == id || self.fates.chance(500_000));
+                let pairs = near.iter().flat_map(|one| far.iter().map(move |other| (*one, *other)));
+                let links = pairs.flat_map(|(one, other)| [(one, other), (other, one)]).collect();
+                self.cut(links, span);
+            }
+            Fate::SeesAChange => {
+                self.counts.meanwhile += 1;
+                // What it is saying just now it says first.
+                self.after(1, Happening::Changes);
             }
         }
         Ok(())
@@ -136,7 +154,7 @@ impl<G: Guards> World<G> {
         }
         let span = self.fates.between(AWAY_MIN, AWAY_MAX);
         self.counts.struck += 1;
-        self.lobby_stops();
+        self.lobby_stops(span);
         self.after(span, Happening::LobbyStarts);
         self.say("lobby", |_| {
             format!("is down for {span} µs, and has certified somebody that does not hear of it")

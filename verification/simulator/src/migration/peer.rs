@@ -34,8 +34,6 @@ const WRITTEN_MAX: usize = 512;
 const INBOX_MAX: usize = 256;
 /// After how long a link that carries nothing is given up: as `game/peer` has QUIC do it.
 const LINK_IDLE: Micros = 10_000_000;
-/// The one session of a world.
-pub(super) const SESSION: SessionId = SessionId(7);
 
 /// One process.
 #[derive(Debug)]
@@ -46,6 +44,9 @@ pub(super) struct Peer<G: Guards> {
     /// Since when its clock stands still with it.
     pub asleep: Option<Micros>,
     pub life: Life<G>,
+    pub speaks: Version,
+    /// Whether it lives through a migration, as it says.
+    pub moves: Moves,
     pub clock: Clock,
     /// When it is to wake, if it is.
     wakes: Option<Micros>,
@@ -78,6 +79,21 @@ pub(super) enum Handed {
     ByItself,
     /// Its game, when this was its stamp.
     Asked(Stamp),
+}
+
+/// Which version of the protocol a program speaks: those of two have no word for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The founder's.
+    Ours,
+    Another,
+}
+
+/// Whether somebody lives through a migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moves {
+    No,
+    Yes,
 }
 
 /// Whether a process runs.
@@ -146,6 +162,12 @@ fn disagrees(config: Config) -> Config {
 }
 
 impl<G: Guards> Peer<G> {
+    /// Its link to that one is gone: once it has one again it tells its rules so.
+    pub(super) fn is_unlinked(&mut self, other: PeerId) {
+        self.links.remove(&other);
+        self.linked.remove(&other);
+    }
+
     /// Its session, while it runs and is in one.
     pub(super) fn session(&self) -> Option<&Session<G>> {
         match &self.life {
@@ -158,7 +180,8 @@ impl<G: Guards> Peer<G> {
 impl<G: Guards> World<G> {
     pub(super) fn new_peer(&mut self) -> PeerId {
         // Ids in no order of their coming, as fingerprints are.
-        let id = PeerId(u128::from(crate::random::mix(self.random.next())) << 8 | self.next_peer);
+        let own = PeerId(u128::from(crate::random::mix(self.random.next())) << 8 | self.next_peer);
+        let id = self.shared_machine(self.next_peer).unwrap_or(own);
         self.next_peer += 1;
         let skew_ms = self.random.below(1_000_000);
         let clock = self.new_clock(skew_ms);
@@ -172,6 +195,8 @@ impl<G: Guards> World<G> {
                 froze: None,
                 asleep: None,
                 life: Life::NotYet,
+                speaks: Version::Ours,
+                moves: Moves::No,
                 clock,
                 wakes: None,
                 inbox: VecDeque::new(),
@@ -206,7 +231,7 @@ impl<G: Guards> World<G> {
         let config = Config {
             me: id,
             admission,
-            session: SESSION,
+            session: self.session,
             arbiter: self.scenario.arbiter,
             order: self.scenario.order,
             migratable: Migratable::Yes,
@@ -317,7 +342,7 @@ impl<G: Guards> World<G> {
         self.wakes(id)
     }
 
-    fn joined(&mut self, id: PeerId, joined: Joined<G>) -> Result<(), Broken> {
+    pub(super) fn joined(&mut self, id: PeerId, joined: Joined<G>) -> Result<(), Broken> {
         match joined {
             Joined::NotYet(outputs) => {
                 for output in outputs {
@@ -342,7 +367,7 @@ impl<G: Guards> World<G> {
     }
 
     /// Does what the session asks for, and sleeps until its next deadline.
-    fn drain(&mut self, id: PeerId) -> Result<(), Broken> {
+    pub(super) fn drain(&mut self, id: PeerId) -> Result<(), Broken> {
         let mut given = 0;
         loop {
             let outputs = match &mut self.peer(id).life {
@@ -401,6 +426,7 @@ impl<G: Guards> World<G> {
                 if let Body::Vote(vote) = &message.body {
                     super::laws::votes(self, id, vote)?;
                 }
+                self.unrest.note_view(&message);
                 if let Body::Beat(Beat { leads: Leads::HandsOver { why, .. }, .. }) = &message.body {
                     self.oracle.gives(self.now);
                     if *why == Handover::Lobby {
@@ -483,7 +509,8 @@ impl<G: Guards> World<G> {
             // A game that says nothing: what it gave last goes along.
             Output::SomebodyBetter(better) => self.say(id, |_| format!("has a better one in {better}")),
             Output::Gone(peer) => self.oracle.gone(peer),
-            Output::Discard(_) | Output::Progress(_) => {}
+            Output::Progress(_) => self.peer(id).moves = Moves::Yes,
+            Output::Discard(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
@@ -494,6 +521,7 @@ impl<G: Guards> World<G> {
             // Its game gives one with every step.
             Output::StateWanted(stamp) => self.say(id, |_| format!("wants a state of {stamp:?}")),
             Output::Migrated(report) => {
+                self.peer(id).moves = Moves::No;
                 self.say(id, |_| format!("{report:?}"));
                 // It may have been asked before it was done with the move that made it host.
                 let asked = |stamp: &Stamp| self.peers[&id].handed == Handed::Asked(*stamp);
@@ -587,6 +615,7 @@ impl<G: Guards> World<G> {
         }
         self.finds(id)?;
         super::laws::acts_alone(self, id)?;
+        super::laws::is_obeyed(self, id)?;
         let Some(session) = self.peers[&id].session() else { return Ok(()) };
         let (stamp, roster) = (session.stamp(), session.roster().clone());
         self.peer(id).game.tick.0 += 1;
@@ -655,7 +684,8 @@ impl<G: Guards> World<G> {
         if self.random.chance(self.scenario.loss) {
             return self.oracle.trouble_between(from, to, self.now);
         }
-        if !self.peers.contains_key(&to) {
+        let speaks = |peer: &PeerId| self.peers.get(peer).map(|it| it.speaks);
+        if speaks(&to).is_none() || speaks(&to) != speaks(&from) {
             return;
         }
         let copies = if self.random.chance(self.scenario.doubled) { 2 } else { 1 };

@@ -33,6 +33,11 @@ const FATED_IN: u64 = 3;
 /// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
 pub(super) const FATED: u64 = 3_381 << 40;
 
+/// One in how many of them finds no rest besides.
+const RESTLESS_IN: u64 = 4;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const RESTLESS: u64 = 112_777 << 40;
+
 /// How many levels there are that keep what was acknowledged; and one in how many worlds of a lobby nobody takes over before a lease is over.
 const LEVELS: u64 = 3;
 const STRICT_IN: u64 = 4;
@@ -93,6 +98,8 @@ pub(super) enum Fates {
     Spared,
     /// See [`super::moments`].
     Struck,
+    /// The same at any message, and people and networks change meanwhile: see [`super::unrest`].
+    Restless,
 }
 
 /// Who comes after the beginning.
@@ -155,6 +162,8 @@ pub(super) enum Faults {
     Stormer,
     /// Hosts go as soon as the session has come to rest: they crash, hand over, or just leave.
     HostAfterHost,
+    /// None but what its machines live through that are in other sessions, too, and its host's is not one: see [`super::several`].
+    Beside,
 }
 
 impl Scenario {
@@ -209,6 +218,29 @@ impl Scenario {
         }
     }
 
+    /// One of several sessions at once, where everything goes wrong.
+    pub(super) fn one_of_several(random: &mut Random, arbiter: Arbiter) -> Self {
+        let drawn = Self::draw(random);
+        let peers = usize::try_from(random.between(2, 6)).unwrap_or(2);
+        Self { peers, arbiter, faults: Faults::Swarm, ..drawn }
+    }
+
+    /// Another, where nothing does but with the machines that are in the others, too. It has twice as many of its own.
+    pub(super) fn beside(random: &mut Random, arbiter: Arbiter) -> Self {
+        let drawn = Self::draw(random);
+        let peers = usize::try_from(random.between(5, 8)).unwrap_or(5);
+        Self {
+            peers,
+            arbiter,
+            faults: Faults::Beside,
+            loss: 0,
+            doubled: drawn.doubled,
+            spikes: 0,
+            listeners: Listeners::Quick,
+            ..drawn
+        }
+    }
+
     /// The same world, now and then of as many players as a session may have. The lot is none of those that the world itself
     /// draws from.
     pub(super) fn crowded(self, lot: u64) -> Self {
@@ -230,7 +262,8 @@ impl Scenario {
             | Faults::HostAfterHost
             | Faults::Wireless
             | Faults::HostUnheard
-            | Faults::Stormer => false,
+            | Faults::Stormer
+            | Faults::Beside => false,
         };
         if !may || !lot.is_multiple_of(GATHERS_IN) {
             return Self { gathers: 0, ..self };
@@ -272,6 +305,12 @@ impl Scenario {
     pub(super) fn fated(self, lot: u64) -> Self {
         let is_struck = self.faults == Faults::Swarm && lot.is_multiple_of(FATED_IN);
         Self { fates: if is_struck { Fates::Struck } else { Fates::Spared }, ..self }
+    }
+
+    /// The same world, where everything goes wrong now and then without any rest. The lot is none of those that the world itself draws from.
+    pub(super) fn restless(self, lot: u64) -> Self {
+        let finds_none = self.faults == Faults::Swarm && lot.is_multiple_of(RESTLESS_IN);
+        if finds_none { Self { fates: Fates::Restless, ..self } } else { self }
     }
 
     /// The same world at one of the levels, and now and then under a lobby that waits for leases. The lot is none of those that the world

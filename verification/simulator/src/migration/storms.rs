@@ -19,7 +19,6 @@ use mainstay_migration::{
     Refusal, Renewal, Roster, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
 };
 
-use super::peer::SESSION;
 use super::scenario::{Faults, Storms};
 use super::{Happening, World};
 use crate::agenda::Micros;
@@ -140,7 +139,7 @@ impl<G: Guards> World<G> {
                 (self.any_stamp(own), self.nonsense(from, words))
             }
         };
-        Some(Message { session: SESSION, stamp, body })
+        Some(Message { session: self.session, stamp, body })
     }
 
     fn sense(&mut self, from: PeerId, view: &View, beat: Beat) -> Body {

@@ -6,6 +6,7 @@ use std::ops::Bound::{Excluded, Included};
 use mainstay_migration::{ActorId, Epoch, Guards, PeerId, Roster, Stamp};
 
 use super::super::World;
+use super::super::peer::Alive;
 use super::super::scenario::Faults;
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
@@ -22,7 +23,12 @@ pub(super) struct Actors {
     seen: BTreeMap<PeerId, (Stamp, u32, usize)>,
     /// When each was on a side without a majority last.
     parted: BTreeMap<PeerId, Micros>,
+    /// Whom each obeys, and since when.
+    obeys: BTreeMap<PeerId, (PeerId, Micros)>,
 }
+
+/// How long it takes at most until everybody who hears the host knows of an actor.
+const TOLD_WITHIN: Micros = 1_000_000;
 
 /// A player that has its actor.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +59,15 @@ impl Actors {
 
 /// Somebody has perhaps heard anew who plays, and what.
 pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
+    let leader = session.leader();
+    let before = world.oracle.actors.obeys.get(&id).copied();
+    if let Some((host, since)) = before.filter(|(host, _)| *host != leader) {
+        was_told(world, id, host, since)?;
+    }
+    if before.is_none_or(|(host, _)| host != leader) {
+        world.oracle.actors.obeys.insert(id, (leader, world.now));
+    }
     let Some(session) = world.peers[&id].session() else { return Ok(()) };
     if session.stamp().fork > 0 {
         world.oracle.actors.parted.insert(id, world.now);
@@ -101,6 +116,38 @@ pub(in super::super) fn is_new<G: Guards>(
     ensure(!lost && !is_known, "I10: whoever has an actor keeps it", || {
         format!("{peer} connects to {host} as if new: {:?}", actors.bound.get(&peer))
     })
+}
+
+/// A member obeys another host, or none, from now on: it was told of every actor by the one before.
+fn was_told<G: Guards>(world: &World<G>, id: PeerId, host: PeerId, since: Micros) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session().filter(|_| host != id) else { return Ok(()) };
+    let Roster { members, actors: told, .. } = session.roster();
+    let actors = &world.oracle.actors;
+    let parted = actors.parted.get(&id).copied().unwrap_or_default();
+    let must_know = |(player, bound): &(&PeerId, &Bound)| {
+        let has_followed = since <= bound.at && parted < bound.at && bound.stamp.fork == 0;
+        bound.by == host
+            && has_followed
+            && members.contains_key(player)
+            && heard_host(world, id, host, bound.at, bound.at + TOLD_WITHIN)
+    };
+    let untold = actors.bound.iter().filter(must_know).find(|(player, _)| !told.contains_key(player));
+    ensure(untold.is_none(), "I10: every member was told of every actor by the host before", || {
+        format!("{id} of {host}: {untold:?}")
+    })
+}
+
+/// Whether the link between the two carried everything all that time and until the host went.
+fn heard_host<G: Guards>(world: &World<G>, id: PeerId, host: PeerId, from: Micros, until: Micros) -> bool {
+    let troubles = &world.oracle.troubles;
+    let (went, last) = match world.peers[&host].alive {
+        Alive::Running => (world.now, troubles.last_with(host)),
+        Alive::Dead => troubles.died(host),
+        Alive::Frozen => return false,
+    };
+    let is_cut = |cut: &BTreeSet<_>| cut.contains(&(id, host)) || cut.contains(&(host, id));
+    let last = [last, troubles.last_with(id), troubles.last_between(id, host)].into_iter().max().flatten();
+    until <= went && last.is_none_or(|last| last < from) && !world.cuts.values().any(is_cut)
 }
 
 /// Whether the host must know of that one: it knew it as host, and nobody else was host since, neither certified nor of a side without a

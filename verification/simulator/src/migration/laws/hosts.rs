@@ -1,11 +1,11 @@
-//! I1 and I7: who becomes host was elected by members who could, and is one who may be.
+//! I1 and I7: who becomes host was elected by members who could, and is one who may be. I8: whoever hears it obeys it.
 //!
 //! Judged by what went over the links: who voted for whom in which epoch, and which views hosts have written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Arbiter, CanBeHost, Certificate, Epoch, Guards, PeerId, Proof, Stamp, View, ViewId, Vote,
+    Arbiter, CanBeHost, Certificate, Epoch, Guards, PeerId, Proof, Stamp, Standing, View, ViewId, Vote,
 };
 
 use super::super::World;
@@ -15,6 +15,11 @@ use crate::laws::{Broken, ensure};
 
 /// How long it takes at most until everybody goes by what somebody says of itself: what it asked for before may be granted yet.
 const KNOWN_WITHIN: Micros = 3_000_000;
+
+/// Who hears a certified host obeys it by then.
+const HEEDED_WITHIN: Micros = 3_000_000;
+/// How soon a host is certified anew for what others say, who are on a side beside it and cannot come back to a lower number.
+const RENEWED_EVERY: Micros = 5_000_000;
 
 /// What was seen of elections.
 #[derive(Debug, Default)]
@@ -100,4 +105,36 @@ pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> R
     })?;
     let is_kicked = peer.session().is_some_and(|session| session.roster().kicked.contains(&id));
     ensure(!is_kicked, "I7: nobody is host who knows that it was thrown out", || format!("{id} of {stamp:?}"))
+}
+
+/// A host's game steps: whoever plays, and hears it as it is heard, obeys it.
+pub(in super::super) fn is_obeyed<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
+    let stamp = session.stamp();
+    if stamp.fork > 0 || session.standing() != Some(Standing::Confirmed) {
+        world.oracle.confirmed.remove(&id);
+        return Ok(());
+    }
+    let confirmed = *world.oracle.confirmed.entry(id).or_insert(world.now);
+    // Under a lobby that takes its word, and it is asked once a second.
+    let within = if world.has_lobby() { 2 * HEEDED_WITHIN } else { HEEDED_WITHIN };
+    let since = world.now.saturating_sub(within);
+    if confirmed > since
+        || world.has_lobby_been_away_since(since)
+        || world.oracle.obeyed.get(&id).is_none_or(|at| *at + RENEWED_EVERY > since)
+    {
+        return Ok(());
+    }
+    let Some(session) = world.peers[&id].session() else { return Ok(()) };
+    let is_astray = |other: &PeerId| {
+        let Some(of_other) = world.peers[other].session() else { return false };
+        let plays = session.roster().members.contains_key(other) && !session.roster().kicked.contains(other);
+        let astray = of_other.leader() != id && of_other.stamp().epoch <= stamp.epoch;
+        astray && plays && reach_each_other(world, id, *other, since)
+    };
+    let astray = world.running().into_iter().find(is_astray);
+    ensure(astray.is_none(), "I8: whoever plays and hears its host obeys it", || {
+        let shown = astray.and_then(|it| world.peers[&it].session()).map(mainstay_migration::Session::shown);
+        format!("{id} of {stamp:?}: {astray:?} {shown:?}")
+    })
 }

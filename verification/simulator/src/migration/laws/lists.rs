@@ -11,6 +11,7 @@ use mainstay_migration::{
 };
 
 use super::super::World;
+use super::super::peer::Moves;
 use super::super::scenario::Scenario;
 use crate::laws::{Broken, ensure};
 use crate::random::mix;
@@ -42,18 +43,40 @@ pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Bro
         format!("{id} has {:?} of {leader}", session.hints())
     })?;
     let next = first(session, &world.scenario);
-    // What this peer knows beside its list: who is out of its reach, and which hosts it has given up.
+    // What this peer knows beside its list: who is out of its reach, and which hosts it has given up in the move that it lives through.
     let was_host = |peer: PeerId| {
         // Also one that was certified, and gone before it led.
         world.oracle.has_ever_led(peer) || world.oracle.crowned.values().any(|host| *host == peer)
     };
-    let is_out = |peer: PeerId| !session.is_reached(world.clock(id), peer) && peer != id || was_host(peer);
+    let moves = world.peers[&id].moves == Moves::Yes;
+    let is_out =
+        |peer: PeerId| !session.is_reached(world.clock(id), peer) && peer != id || moves && was_host(peer);
     let anticipated = session.anticipated();
     ensure(
         anticipated == next || next.is_some_and(is_out),
         "I6: the first of a list is who comes first by the words of its order",
         || format!("{id} thinks of {anticipated:?}, not {next:?}: {:?}", session.hints()),
     )
+}
+
+/// Nothing is wrong, and nobody moves: who have one list expect the same one next, and it is the one whom the list names.
+pub(super) fn is_expected<G: Guards>(world: &World<G>) -> Result<(), Broken> {
+    let Some(host) = world.host() else { return Ok(()) };
+    let Some(of_host) = world.peers[&host].session() else { return Ok(()) };
+    let next = first(of_host, &world.scenario);
+    let running = world.running();
+    for id in running.iter().copied() {
+        let Some(session) = world.peers[&id].session() else { continue };
+        let goes_by_it = session.hints() == of_host.hints() && session.roster() == of_host.roster();
+        let is_judged = goes_by_it && session.view() == of_host.view() && session.stamp() == of_host.stamp();
+        // Whoever has just gone some know of sooner than others.
+        let is_judged = is_judged && next.is_none_or(|next| running.contains(&next));
+        let anticipated = session.anticipated();
+        ensure(!is_judged || anticipated == next, "I6: who have one list expect the same one next", || {
+            format!("{id} expects {anticipated:?}, by the list of {host} it is {next:?}")
+        })?;
+    }
+    Ok(())
 }
 
 /// When a session has come to rest: all have one list.
@@ -67,7 +90,7 @@ pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
             format!("{id} has {own:?}, its host {others:?}")
         })?;
     }
-    Ok(())
+    is_expected(world)
 }
 
 /// Who comes first by seed 000, and by what CRYENGINE 5.1 does; whoever votes before whoever only plays.

@@ -188,7 +188,7 @@ fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: State
         let Some(session) = world.peers[id].session() else { return false };
         let held = session.held().id();
         let is_judged = match world.scenario.faults {
-            Faults::Swarm => {
+            Faults::Swarm | Faults::Beside => {
                 let obeys = session.stamp() == stamp && session.leader() == host;
                 // What another wrote later may be of a side that never had it.
                 held.stamp == state.stamp
@@ -213,10 +213,14 @@ fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: State
     world.running().into_iter().filter(holds).collect()
 }
 
-/// Whether that one came to its host only as the time was over for which a new host waits.
+/// Whether that one came to its host only as the time was over for which a new host waits: for whoever it has not heard for long that is sooner.
 fn is_late<G: Guards>(world: &World<G>, host: PeerId, holder: PeerId) -> bool {
     let since = |peer: PeerId| world.oracle.obeyed.get(&peer).map_or(0, |since| world.now - since);
-    since(host) >= ACCESSION_MAX && since(holder) < GIVEN_WITHIN && holder != host
+    let is_heard = || {
+        let session = world.peers[&host].session();
+        session.is_some_and(|session| session.is_reached(world.clock(host), holder))
+    };
+    holder != host && since(holder) < GIVEN_WITHIN && (since(host) >= ACCESSION_MAX || !is_heard())
 }
 
 /// Where the old host named this one and stood still, nothing is lost: neither a tick nor what anybody did.

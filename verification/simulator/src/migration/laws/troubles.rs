@@ -14,6 +14,8 @@ use crate::agenda::Micros;
 pub(super) struct Troubles {
     links: BTreeMap<(PeerId, PeerId), Micros>,
     peers: BTreeMap<PeerId, Micros>,
+    /// When each died, and what was wrong with it last before.
+    died: BTreeMap<PeerId, (Micros, Option<Micros>)>,
 }
 
 impl Troubles {
@@ -26,6 +28,17 @@ impl Troubles {
     /// It stood still until now, or died, or says what is not so.
     pub(super) fn with(&mut self, peer: PeerId, now: Micros) {
         self.peers.insert(peer, now);
+    }
+
+    /// It dies.
+    pub(super) fn dies(&mut self, peer: PeerId, now: Micros) {
+        self.died.insert(peer, (now, self.last_with(peer)));
+        self.with(peer, now);
+    }
+
+    /// When it did, and when it was in trouble last before that.
+    pub(super) fn died(&self, peer: PeerId) -> (Micros, Option<Micros>) {
+        self.died.get(&peer).copied().unwrap_or_default()
     }
 
     /// When that one was in trouble last, if it ever was.
