@@ -148,19 +148,22 @@ impl Interner {
     /// The same for whoever did not come with the very text that was guessed.
     #[inline(never)]
     fn look_up(&mut self, before: Option<u32>, guess: u32, text: &Arc<str>) -> u32 {
-        let is_guess = self.held.get(guess as usize).is_some_and(|held| held.text.as_ref() == Some(text));
-        let id = if is_guess { guess } else { self.find(text) };
+        let id = self.found_lately(text).unwrap_or_else(|| {
+            let is_guess = self.held.get(guess as usize).is_some_and(|held| held.text.as_ref() == Some(text));
+            if is_guess { guess } else { self.find(text) }
+        });
         if let Some(before) = before {
             self.held[before as usize].next = id;
         }
         id
     }
 
-    fn find(&mut self, text: &Arc<str>) -> u32 {
+    fn found_lately(&self, text: &Arc<str>) -> Option<u32> {
         let lately = self.lately[place(text) % PLACES];
-        if self.held.get(lately as usize).is_some_and(|held| held.is(text)) {
-            return lately;
-        }
+        self.held.get(lately as usize).is_some_and(|held| held.is(text)).then_some(lately)
+    }
+
+    fn find(&mut self, text: &Arc<str>) -> u32 {
         let known = self.ids.get(text).copied();
         let id = known.unwrap_or_else(|| {
             let id = self.free.pop().unwrap_or_else(|| {

@@ -205,7 +205,14 @@ impl Engine {
         let kind = if game.is_some() { Kind::Backfill } else { Kind::Ordinary };
         let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
         let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
-        let shape = Shape { players: facts.players, room, step: 0, kind, any_sets, company: Company::Alone };
+        let entry = self.entry(Place { since: since.unix_ms(), kind, arrival, back }, looked_at);
+        let step = match entry {
+            Entry::New => 0,
+            Entry::Anew { entered } | Entry::Waits { entered } | Entry::Back { entered, .. } => {
+                u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX)
+            }
+        };
+        let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
         let (mut latencies, mut measured) = ([UNMEASURED; REGIONS_MAX], 0);
         let named = facts.latencies.iter().map(|(region, latency)| (region, *latency));
         self.regions.number_each(named, 0, |region, latency| {
@@ -245,19 +252,11 @@ impl Engine {
             let [first, second, third, fourth] = four.map(u64::from);
             *word = first | second << 16 | third << 32 | fourth << 48;
         }
+        layout.set_regions(row, kind, self.plan.row(step));
         self.listed = values;
         if let Some(game) = game {
             self.games.insert(handle, game);
         }
-        let place = Place { since: since.unix_ms(), kind, arrival, back };
-        let entry = self.entry(place, looked_at);
-        let step = match entry {
-            Entry::New => 0,
-            Entry::Anew { entered } | Entry::Waits { entered } | Entry::Back { entered, .. } => {
-                u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX)
-            }
-        };
-        self.slab.set_step(handle, step, self.plan.row(step));
         if self.has_come(handle) {
             self.pool.insert(handle);
         }

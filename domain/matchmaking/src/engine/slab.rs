@@ -100,6 +100,25 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// Puts down which regions a step allows, by the latencies that are there.
+    pub(super) fn set_regions(&self, words: &mut [u64], kind: Kind, row: &Row) {
+        let (at, len) = self.latencies;
+        if len == 0 {
+            return;
+        }
+        // A game is where it is, however long it waits.
+        let limit = match kind {
+            Kind::Backfill => Some(u32::MAX),
+            Kind::Ordinary => row.latency,
+        };
+        words[self.regions] = limit.map_or(u64::MAX, |limit| {
+            let limit = u16::try_from(limit).unwrap_or(u16::MAX).min(UNMEASURED - 1);
+            no_more_than(&words[at..at + len], limit)
+        });
+    }
+}
+
 /// What a ticket is, besides what rules read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -253,18 +272,9 @@ impl Slab {
 
     pub(super) fn set_step(&mut self, handle: Handle, step: u16, row: &Row) {
         let shape = Shape { step, ..self.get(handle).shape() };
-        // A game is where it is, however long it waits.
-        let limit = match shape.kind {
-            Kind::Backfill => Some(u32::MAX),
-            Kind::Ordinary => row.latency,
-        };
-        let regions = self.get(handle).regions_within(limit);
-        let at = (self.layout.latencies.1 > 0).then_some(self.layout.regions);
-        let (_, words) = self.row_mut(handle);
+        let (layout, words) = self.row_mut(handle);
         words[SHAPE] = shape.word();
-        if let Some(at) = at {
-            words[at] = regions;
-        }
+        layout.set_regions(words, shape.kind, row);
     }
 
     /// There is another of its number.
@@ -342,7 +352,7 @@ impl<'a> Ref<'a> {
 
     /// The regions that all its players measured.
     pub(super) fn measured(&self) -> u64 {
-        self.no_more_than(UNMEASURED - 1)
+        no_more_than(self.latencies(), UNMEASURED - 1)
     }
 
     /// The worst latencies of its players, by region.
@@ -360,18 +370,13 @@ impl<'a> Ref<'a> {
         }
         (self.words[at + region / 4] >> (region % 4 * 16)) as u16
     }
+}
 
-    fn regions_within(&self, limit: Option<u32>) -> u64 {
-        let Some(limit) = limit else { return u64::MAX };
-        self.no_more_than(u16::try_from(limit).unwrap_or(u16::MAX).min(UNMEASURED - 1))
-    }
-
-    /// The regions to which the latency is no more than a limit.
-    fn no_more_than(&self, limit: u16) -> u64 {
-        let limits = u64::from(limit) * QUARTERS;
-        let four = |(at, word): (u32, &u64)| quarters_within(*word, limits) << (at * 4);
-        (0..).zip(self.latencies()).map(four).fold(0, |all, regions| all | regions)
-    }
+/// The regions to which the latency is no more than a limit.
+fn no_more_than(latencies: &[u64], limit: u16) -> u64 {
+    let limits = u64::from(limit) * QUARTERS;
+    let four = |(at, word): (u32, &u64)| quarters_within(*word, limits) << (at * 4);
+    (0..).zip(latencies).map(four).fold(0, |all, regions| all | regions)
 }
 
 /// A one in each quarter of a word.
