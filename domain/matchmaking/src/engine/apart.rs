@@ -32,6 +32,7 @@ impl Apart {
     }
 
     /// Whether a ticket may be in a group with these.
+    #[inline]
     pub(super) fn allows(&self, ticket: Handle, group: &[Handle]) -> bool {
         self.pairs.is_empty() || !group.iter().any(|member| self.pairs.contains(&(ticket, *member)))
     }

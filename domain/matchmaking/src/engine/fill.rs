@@ -14,6 +14,7 @@
 use alloc::vec::Vec;
 
 use super::card::Card;
+use super::group::Likeness;
 use super::lanes::{LANES_MAX, Larges, Parties, bits, members};
 use super::plan::{Plan, Similarity};
 use super::pool::{Part, primary};
@@ -76,7 +77,7 @@ impl Near {
 
     /// Those of the first so many who are in a lane.
     fn of_lane(&self, first: usize, lane: u32) -> impl Iterator<Item = &Card> + Clone {
-        let here = members(lane, self.candidates[..first].iter().map(|it| it.lanes));
+        let here = members(lane, &self.candidates[..first], |it| it.lanes);
         here.map(|at| self.card(&self.candidates[at]))
     }
 }
@@ -124,9 +125,10 @@ impl Searcher {
         }
         let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter);
         walk.through(&part.exact);
+        let likeness = self.group.likeness(plan).filter(|_| field.apart.is_empty());
         if !plan.is_ranked_by_walk() {
             let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
-            self.meet(field, &mut walk, near, nearest);
+            self.meet(field, &mut walk, near, (nearest, likeness));
             // Some are met beyond those, as many as were met at a time: whoever does not fit is no reason to rank others.
             let mut players = 0;
             let enough = near.candidates.iter().take_while(|it| {
@@ -140,7 +142,7 @@ impl Searcher {
         let mut at = 0;
         loop {
             if at == near.len() {
-                self.meet(field, &mut walk, near, wanted.into());
+                self.meet(field, &mut walk, near, (wanted.into(), likeness));
             }
             let Some(candidate) = near.candidates.get(at) else { break };
             let due = self.lanes.count(candidate.lanes, candidate.players);
@@ -228,7 +230,13 @@ impl Searcher {
 
     /// Puts down the next who fit the group as it is, until they have so many players, or there are none, or they are as many as are
     /// kept.
-    fn meet(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &mut Near, players: u32) {
+    fn meet(
+        &mut self,
+        field: Field<'_>,
+        walk: &mut Walk<'_>,
+        near: &mut Near,
+        (players, likeness): (u32, Option<Likeness>),
+    ) {
         let mut missing = players;
         while missing > 0 && near.len() < NEAR_MAX {
             let from = near.len();
@@ -245,10 +253,15 @@ impl Searcher {
                 if self.group.members().contains(&handle) {
                     continue;
                 }
-                let card = near.put(Card::of(field.plan, handle, field.slab.get(handle)));
-                if self.fits(field, card) {
+                let row = field.slab.get(handle);
+                let card = near.put(Card::of(field.plan, handle, row));
+                let is_alike = likeness.is_some_and(|it| it.lets_in(card));
+                if is_alike {
+                    self.group.let_in();
+                }
+                if is_alike || self.fits(field, card) {
                     missing = missing.saturating_sub(card.players.into());
-                    let lanes = self.lanes.of(field.slab, card);
+                    let lanes = self.lanes.of(row, card);
                     near.keep(lanes);
                 } else {
                     near.cards.pop();

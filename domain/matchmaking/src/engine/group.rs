@@ -117,7 +117,7 @@ impl Frame {
             & self.is_near(card);
         fits && match card.kind {
             Kind::Backfill => !self.has_backfill,
-            Kind::Ordinary => split_fits(plan, self.splits_with(card.players), players.into()),
+            Kind::Ordinary => self.splits_with(card.players) & plan.splits(players) != 0,
         }
     }
 }
@@ -131,7 +131,53 @@ const fn is_enough(shared: u64, need: u16) -> bool {
     }
 }
 
+/// What a group of one ticket asks of others in its step, beside its window: they ask the same of it. So whoever is met within the window
+/// is let in by a few questions. Whom it does not let in the [group](Group::admits) may.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Likeness {
+    step: u16,
+    regions: u64,
+    shared: u64,
+    players: u8,
+    /// Which sizes have room, one bit each.
+    sizes: u64,
+}
+
+impl Likeness {
+    /// Whether every rule lets in one who was met within the window.
+    #[inline]
+    pub(super) const fn lets_in(&self, card: &Card) -> bool {
+        (card.step == self.step)
+            & (card.regions & self.regions != 0)
+            & (card.values & self.shared != 0)
+            & (self.sizes >> (card.players % 64) & 1 == 1)
+            & (card.players < 64 && self.players + card.players <= card.room)
+    }
+}
+
 impl Group {
+    /// What it asks of those who are in the step of its only ticket; `None` where it has others, or asks more than that tells.
+    pub(super) fn likeness(&self, plan: &Plan) -> Option<Likeness> {
+        let frame = self.frame();
+        let is_simple = self.members.len() == 1 && !frame.has_backfill && frame.need <= 1;
+        (is_simple && self.judges_all(plan)).then(|| {
+            let fits = |players: &u8| self.has_room_for(plan, *players);
+            let sizes = (1..=self.room_left(plan).min(63)).filter(fits);
+            Likeness {
+                step: frame.eldest_step,
+                regions: frame.regions,
+                shared: frame.shared,
+                players: frame.players,
+                sizes: sizes.fold(0, |sizes, players| sizes | 1 << players),
+            }
+        })
+    }
+
+    /// One was [let in](Likeness::lets_in) without asking the group.
+    pub(super) const fn let_in(&mut self) {
+        self.judged.candidate_fits();
+    }
+
     /// Empties it, for tickets of a layout.
     pub(super) fn reset(&mut self, plan: &Plan, layout: &Layout) {
         self.rest.reset(plan, layout);
@@ -195,6 +241,7 @@ impl Group {
     }
 
     /// Whether every rule between tickets allows one more.
+    #[inline]
     pub(super) fn admits(&mut self, plan: &Plan, slab: &Slab, card: &Card) -> bool {
         if !self.frame().admits(plan, card) {
             return self.refuse(plan, self.frame().refusing(plan, card));
@@ -252,7 +299,7 @@ impl Group {
         let first = game.seated.first().copied().unwrap_or(0);
         let loose = (0..game.loose.len()).fold(frame.splits, |splits, _| splits | splits << 1);
         frame.splits = loose.checked_shl(first.into()).unwrap_or(0);
-        split_fits(plan, frame.splits, frame.players.into())
+        frame.splits & plan.splits(frame.players) != 0
     }
 
     /// The most players that one more ticket may have.
@@ -260,12 +307,16 @@ impl Group {
         let frame = self.frame();
         let left = frame.room - frame.players;
         let Some((first, second)) = plan.pair else { return left };
-        let fits = |players: &u8| {
-            split_fits(plan, frame.splits_with(*players), u64::from(frame.players) + u64::from(*players))
-        };
+        let fits = |players: &u8| self.has_room_for(plan, *players);
         // Nobody comes with more than a team holds.
         let most = u8::try_from(first.max(second)).map_or(left, |most| most.min(left));
         (1..=most).rev().find(fits).unwrap_or(0)
+    }
+
+    /// Whether two teams have room for so many more together.
+    fn has_room_for(&self, plan: &Plan, players: u8) -> bool {
+        let frame = self.frame();
+        frame.splits_with(players) & plan.splits(frame.players.saturating_add(players)) != 0
     }
 
     /// The primary numbers that one more ticket may have.
@@ -338,11 +389,4 @@ impl Group {
             .find(|(rule, bounds)| !(bounds.min..=bounds.max).contains(&self.total(*rule)))
             .map(|(rule, _)| Rule::Total(rule))
     }
-}
-
-/// Whether two teams have room, by the numbers of players that the first can have of all. Of more teams, or none, nothing is said.
-fn split_fits(plan: &Plan, splits: u64, players: u64) -> bool {
-    let Some((first, second)) = plan.pair else { return true };
-    let least = players.saturating_sub(second);
-    least <= first && splits >> least & (u64::MAX >> (63 - (first - least))) != 0
 }

@@ -9,7 +9,7 @@ use super::card::Card;
 use super::census::Marked;
 use super::group::Group;
 use super::interner::Interner;
-use super::slab::{Layout, Ref, Slab};
+use super::slab::{Layout, Ref};
 
 /// The most lanes: as many as a word has bits. A ticket of more counts by regions alone, or not at all.
 pub(super) const LANES_MAX: usize = 64;
@@ -53,6 +53,10 @@ pub(super) struct Lanes {
     in_one_word: bool,
     /// Where large parties have to meet others: each lane is there twice, first for those who are small.
     parties: Parties,
+    /// From how many players on a party is large, where that matters; beyond all where it does not.
+    large_from: u8,
+    /// How many lanes there are, in parts that are counted at a time.
+    parts: usize,
     players: [u16; LANES_MAX],
     /// What the first so many of those who were met can add up to, ticket by ticket, one bit each; of none nothing is written.
     sums: [u128; LANES_MAX],
@@ -76,6 +80,8 @@ impl Default for Lanes {
             values,
             in_one_word: true,
             parties: Parties::Any,
+            large_from: u8::MAX,
+            parts: 0,
             players: none,
             sums: [1; LANES_MAX],
             summed: [0; LANES_MAX],
@@ -101,6 +107,10 @@ impl Lanes {
         let Names { regions, values } = names;
         self.wanted = wanted.into();
         self.parties = parties;
+        self.large_from = match parties {
+            Parties::Any => u8::MAX,
+            Parties::NoneOrEach(larges) | Parties::Each(larges) => larges.from,
+        };
         let most = match parties {
             Parties::Any | Parties::Each(_) => LANES_MAX,
             Parties::NoneOrEach(_) => LANES_MAX / 2,
@@ -130,8 +140,8 @@ impl Lanes {
 
     /// Nobody was met yet.
     pub(super) fn empty(&mut self) {
-        let lanes = self.count_all();
-        let lanes = lanes.next_multiple_of(COUNTED);
+        self.parts = self.count_all().div_ceil(COUNTED);
+        let lanes = self.parts * COUNTED;
         self.players[..lanes].fill(0);
         self.met.clear();
         self.summed[..lanes].fill(0);
@@ -182,8 +192,8 @@ impl Lanes {
     }
 
     /// In which lanes a ticket is, one bit each.
-    pub(super) fn of(&self, slab: &Slab, card: &Card) -> u64 {
-        let lanes = self.shared_with(slab, card);
+    pub(super) fn of(&self, row: Ref<'_>, card: &Card) -> u64 {
+        let lanes = self.shared_with(row, card);
         match self.parties {
             Parties::Any | Parties::Each(_) => lanes,
             Parties::NoneOrEach(larges) if card.players < larges.from => lanes | lanes << self.count_once(),
@@ -191,25 +201,26 @@ impl Lanes {
         }
     }
 
-    fn shared_with(&self, slab: &Slab, card: &Card) -> u64 {
+    fn shared_with(&self, row: Ref<'_>, card: &Card) -> u64 {
         let values = if self.values.is_empty() {
             1
         } else if self.in_one_word {
             self.values.iter().rev().fold(0, |all, value| all << 1 | card.values >> (value % 64) & 1)
         } else {
-            self.values_of_many(slab.get(card.handle))
+            self.values_of_many(row)
         };
         if self.regions.is_empty() {
             return values;
         }
         let width = self.values.len().max(1);
-        let (mut lanes, mut at) = (0, 0);
+        let (mut regions, mut at) = (0, 0);
         for region in &self.regions {
             // At the width of a word there is one region.
-            lanes |= (values & (card.regions >> (region % 64) & 1).wrapping_neg()) << (at % LANES_MAX);
+            regions |= (card.regions >> (region % 64) & 1) << (at % LANES_MAX);
             at += width;
         }
-        lanes
+        // Each region's bit stands where the values of that region begin: the product has them all.
+        regions.wrapping_mul(values)
     }
 
     fn values_of_many(&self, row: Ref<'_>) -> u64 {
@@ -224,27 +235,30 @@ impl Lanes {
     /// Counts the players of somebody who was met in the lanes of that ticket; says in which of those there may be enough now.
     pub(super) fn count(&mut self, lanes: u64, players: u8) -> u64 {
         self.met.push((lanes, players));
-        if let Parties::NoneOrEach(larges) | Parties::Each(larges) = self.parties
-            && players >= larges.from
-        {
-            self.count_large(lanes, larges.missing);
+        if players >= self.large_from {
+            self.count_large(lanes);
         }
-        let used = self.count_all().div_ceil(COUNTED);
         let (counts, dues) = (self.players.as_chunks_mut().0, self.due.as_chunks().0);
         let mut enough = 0;
-        for (at, (counts, due)) in counts.iter_mut().zip(dues).take(used).enumerate() {
-            let here = lanes >> (at * COUNTED) & ((1 << COUNTED) - 1);
+        for (part, (counts, due)) in counts.iter_mut().zip(dues).take(self.parts).enumerate() {
+            let here = lanes >> (part * COUNTED) & ((1 << COUNTED) - 1);
             if count_some(counts, due, here as u16, players.into()) {
                 let is_due = |lane: &u32| counts[*lane as usize % COUNTED] >= due[*lane as usize % COUNTED];
                 let some = bits(here).filter(is_due).fold(0, |some, lane| some | 1 << lane);
-                enough |= some << (at * COUNTED);
+                enough |= some << (part * COUNTED);
             }
         }
         enough
     }
 
     /// A large party was met: once those that a group lacks have been, its lanes are tried.
-    fn count_large(&mut self, lanes: u64, missing: usize) {
+    #[inline(never)]
+    fn count_large(&mut self, lanes: u64) {
+        let (Parties::NoneOrEach(Larges { missing, .. }) | Parties::Each(Larges { missing, .. })) =
+            self.parties
+        else {
+            return;
+        };
         let small = self.count_small();
         for lane in bits(lanes).map(|lane| lane as usize).filter(|lane| *lane >= small) {
             self.larges[lane] = self.larges[lane].saturating_add(1);
@@ -266,7 +280,7 @@ impl Lanes {
             *sums = 1;
         }
         let met = &self.met[usize::from(*summed)..];
-        for at in members(lane, met.iter().map(|(lanes, _)| *lanes)) {
+        for at in members(lane, met, |(lanes, _)| *lanes) {
             *sums |= *sums << met[at].1;
         }
         // No more are met than are kept.
@@ -317,16 +331,15 @@ fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u16, pla
 
 /// Who of some is in a lane, by the lanes of each; of 128 at most. All are asked without a branch, since lanes are as they come: only those
 /// who are there cost a turn.
-pub(super) fn members(
+pub(super) fn members<T, F: Fn(&T) -> u64>(
     lane: u32,
-    lanes: impl DoubleEndedIterator<Item = u64>,
-) -> impl Iterator<Item = usize> + Clone {
-    let mut left = lanes.rev().fold(0_u128, |all, lanes| all << 1 | u128::from(lanes >> lane & 1));
-    core::iter::from_fn(move || {
-        let lowest = (left != 0).then(|| left.trailing_zeros() as usize)?;
-        left &= left - 1;
-        Some(lowest)
-    })
+    those: &[T],
+    lanes: F,
+) -> impl Iterator<Item = usize> + Clone + use<T, F> {
+    let (first, others) = those.split_at(those.len().min(LANES_MAX));
+    let is_there = |those: &[T]| those.iter().rev().fold(0, |all, it| all << 1 | lanes(it) >> lane & 1);
+    let (first, others) = (is_there(first), is_there(others));
+    bits(first).chain(bits(others).map(|at| at + u64::BITS)).map(|at| at as usize)
 }
 
 /// The bits that are set, from the lowest on.

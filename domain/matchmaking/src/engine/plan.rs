@@ -30,6 +30,9 @@ pub(super) struct Plan {
     pub teams: Vec<Team>,
     /// The most players of each team, where there are two whose players a word can count.
     pub pair: Option<(u64, u64)>,
+    /// Of two such teams: for each number of players that both have together, which numbers the first can have, one bit each. Of
+    /// others nothing is asked, and any will do.
+    splits: [u64; SPLITS],
     /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
     pub large_from: u8,
     /// The most players all teams hold.
@@ -44,6 +47,9 @@ pub(super) struct Plan {
     /// Whether a step allows no difference by number. In most queues none does, and nobody is asked.
     pub asks_equals: bool,
 }
+
+/// More than a match has players.
+const SPLITS: usize = 128;
 
 /// What one step allows by the primary number and the first list.
 #[derive(Debug, Clone, Copy)]
@@ -169,12 +175,16 @@ impl Plan {
                 }
                 _ => None,
             },
+            splits: [u64::MAX; SPLITS],
             team_numbers: 0,
             starts: seconds.iter().map(|at| u64::from(*at) * 1_000).collect(),
             rows,
             steps: Vec::new(),
             asks_equals: false,
         };
+        if let Some(pair) = plan.pair {
+            plan.splits = core::array::from_fn(|players| splits(pair, players as u64));
+        }
         for rule in &spec.rules {
             plan.rules.push(match rule.kind {
                 RuleKind::StringEquality { .. } => Rule::Text(plan.texts.len()),
@@ -234,6 +244,12 @@ impl Plan {
             && self.region.is_none()
     }
 
+    /// Of so many players which numbers the first of two teams can have, one bit each.
+    #[inline]
+    pub(super) const fn splits(&self, players: u8) -> u64 {
+        self.splits[players as usize % SPLITS]
+    }
+
     /// Where a ticket stands in a step.
     pub(super) fn stands(&self, row: Ref<'_>, step: u16) -> Stand {
         match row.shape().kind {
@@ -251,6 +267,12 @@ impl Plan {
     pub(super) fn row(&self, step: u16) -> &Row {
         &self.rows[usize::from(step)]
     }
+}
+
+/// Which numbers the first of two teams can have of so many players.
+fn splits((first, second): (u64, u64), players: u64) -> u64 {
+    let least = players.saturating_sub(second);
+    if least > first { 0 } else { u64::MAX >> (63 - (first - least)) << least }
 }
 
 fn heavy(weight: Weight) -> f64 {

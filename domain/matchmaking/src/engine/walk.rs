@@ -254,11 +254,23 @@ impl<'a> Ground<'a> {
     #[inline]
     fn step_down(&self, down: &mut Down<'a>) -> Option<Met> {
         if down.equals == 0 {
-            return self.go_down(down);
+            return self.next_down(down).or_else(|| self.go_down(down));
         }
         let slot = down.equals.trailing_zeros() as usize;
         down.equals &= down.equals - 1;
         Some(self.met(down.block.key(slot), down.block.handle(slot)))
+    }
+
+    /// The next entry downwards where nothing has to be asked for it: it is in this block, and the only one of its number.
+    #[inline]
+    fn next_down(&self, down: &mut Down<'a>) -> Option<Met> {
+        let slot = down.left.checked_ilog2().filter(|slot| *slot > 0 && down.spread.is_none())? as usize;
+        let key = down.block.key(slot);
+        let is_alone = down.block.number(slot - 1) != key.number();
+        (is_alone && key.number() >= self.window.0 && key.number() != WILD).then(|| {
+            down.left ^= 1 << slot;
+            self.met(key, down.block.handle(slot))
+        })
     }
 
     #[inline(never)]
