@@ -240,12 +240,10 @@ impl Lanes {
         }
         let (counts, dues) = (self.players.as_chunks_mut().0, self.due.as_chunks().0);
         let mut enough = 0;
-        for (part, (counts, due)) in counts.iter_mut().zip(dues).take(self.parts).enumerate() {
-            let here = lanes >> (part * COUNTED) & ((1 << COUNTED) - 1);
-            if count_some(counts, due, here as u16, players.into()) {
-                let is_due = |lane: &u32| counts[*lane as usize % COUNTED] >= due[*lane as usize % COUNTED];
-                let some = bits(here).filter(is_due).fold(0, |some, lane| some | 1 << lane);
-                enough |= some << (part * COUNTED);
+        for (part, (counts, due)) in (0..self.parts).zip(counts.iter_mut().zip(dues)) {
+            let here = (lanes >> (part * COUNTED)) as u16;
+            if count_some(counts, due, here, players.into()) {
+                enough |= u64::from(of_those_due(counts, due, here)) << (part * COUNTED);
             }
         }
         enough
@@ -327,6 +325,13 @@ fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u16, pla
         any |= inside & if counts[lane] >= due[lane] { u16::MAX } else { 0 };
     }
     any != 0
+}
+
+/// Which of some lanes have come to their number.
+#[inline(never)]
+fn of_those_due(counts: &[u16; COUNTED], due: &[u16; COUNTED], lanes: u16) -> u16 {
+    let is_due = |lane: usize| u16::from(counts[lane] >= due[lane]) << lane;
+    lanes & (0..COUNTED).map(is_due).fold(0, |all, lane| all | lane)
 }
 
 /// Who of some is in a lane, by the lanes of each; of 128 at most. All are asked without a branch, since lanes are as they come: only those

@@ -353,3 +353,24 @@ fn row(spec: &QueueSpec, at: u32) -> Row {
 fn restricting<T: Threshold>(expansion: &Expansion<T>, at: u32, optional: bool) -> Option<T> {
     expansion.after(at).filter(|_| !optional)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_of_two_teams_have_room_for_theirs() {
+        for (first, second, players) in
+            [(5, 5, 0), (5, 5, 7), (5, 5, 10), (5, 5, 11), (3, 7, 8), (63, 63, 70)]
+        {
+            for of_first in 0..=players.min(63) {
+                let fits = of_first <= first && players - of_first <= second;
+                assert_eq!(
+                    splits((first, second), players) >> of_first & 1 == 1,
+                    fits,
+                    "{of_first} of {players}"
+                );
+            }
+        }
+    }
+}

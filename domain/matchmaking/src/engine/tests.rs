@@ -5,13 +5,15 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::block::{Block, Entry, Filter, Mark, Marks};
+use super::card::Card;
 use super::census::Census;
+use super::group::Group;
 use super::index::Index;
 use super::key::Key;
 use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
 use super::walk::Walk;
-use crate::spec::{Declared, QueueSpec, Visibility};
+use crate::spec::{Declared, QueueSpec, TeamSpec, Visibility};
 
 /// What stands in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,12 +90,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn plan() -> Plan {
+    plan_of(2, Vec::new())
+}
+
+/// Of so many players, without rules.
+fn plan_of(players: u32, teams: Vec<TeamSpec>) -> Plan {
     let declared = Declared {
         name: "q".into(),
-        min_match_size: 2,
-        max_match_size: 2,
+        min_match_size: players,
+        max_match_size: players,
         max_ticket_size: None,
-        teams: Vec::new(),
+        teams,
         rules: Vec::new(),
         regions: Vec::new(),
         visibility: Visibility::default(),
@@ -214,5 +221,51 @@ proptest! {
         let fits = one & other != 0 && players <= room;
         let filter = Filter::new(room, other, Some(other), Vec::new());
         prop_assert!(!fits || (block.candidates(&filter) == 1 && block.summary.admits(&filter)));
+    }
+}
+
+/// What the steps of these cards allow.
+const REACH: [i64; 2] = [10, 20];
+
+fn cards() -> impl Strategy<Value = Card> {
+    let number = prop_oneof![8 => 0_i64..30, 1 => Just(WILD)];
+    (number, masks(), masks(), 0_u16..2, 1_u8..6, 4_u8..11).prop_map(
+        |(number, regions, values, step, players, room)| Card {
+            arrival: 0,
+            since: 0,
+            number,
+            reach: REACH[usize::from(step)],
+            regions,
+            values,
+            handle: 0,
+            need: u16::from(values != u64::MAX),
+            step,
+            players,
+            room: room.max(players),
+            kind: Kind::Ordinary,
+            fits_any_list: values == u64::MAX,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    /// Of those in its step and within its window a lone ticket lets in whom its group admits, and nobody else.
+    #[test]
+    fn whoever_is_alike_is_judged_alike(seed in cards(), other in cards()) {
+        let teams = ["red", "blue"].map(|name| TeamSpec { name: name.into(), min: 5, max: 5 });
+        let plan = plan_of(10, teams.to_vec());
+        let slab = Slab::new(Layout::new(&plan, &[], 0));
+        let mut group = Group::default();
+        group.reset(&plan, slab.layout());
+        prop_assert!(group.push(&plan, &slab, &seed));
+        let (low, high) = group.window();
+        let likeness = group.likeness(&plan).unwrap();
+        if other.number == WILD || (low..=high).contains(&other.number) {
+            let (lets_in, admits) = (likeness.lets_in(&other), group.admits(&plan, &slab, &other));
+            prop_assert!(admits || !lets_in);
+            prop_assert!(lets_in || !admits || seed.step != other.step);
+        }
     }
 }
