@@ -140,6 +140,7 @@ fn a_queue_means_the_same_in_our_words_and_in_both_of_playfabs() {
       - name: duel
         minMatchSize: 2
         maxMatchSize: 2
+        gather: 1s
         statisticsVisibilityToPlayers: { showTimeToMatch: yes }
         teams: [{ name: red, minTeamSize: 1, maxTeamSize: 1 }, { name: blue, minTeamSize: 1, maxTeamSize: 1 }]
         rules:
@@ -153,7 +154,7 @@ fn a_queue_means_the_same_in_our_words_and_in_both_of_playfabs() {
             expansion: { type: Linear, delta: 0.1, limit: 0.5, secondsBetweenExpansions: 5 }
           - { name: total, type: MatchTotalRule, attribute: { path: role }, min: 0, max: 2, weight: 1, expansion: { maxOverrides: [2, null, 4], secondsBetweenExpansions: 5 } }";
     let api = r#"
-      [{ "MatchmakingQueue": { "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2,
+      [{ "MatchmakingQueue": { "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2, "Gather": "1s",
         "StatisticsVisibilityToPlayers": { "ShowNumberOfPlayersMatching": false, "ShowTimeToMatch": true },
         "Teams": [{ "Name": "red", "MinTeamSize": 1, "MaxTeamSize": 1 }, { "Name": "blue", "MinTeamSize": 1, "MaxTeamSize": 1 }],
         "StringEqualityRules": [{ "Name": "mode", "Attribute": { "Path": "mode", "Source": "User" }, "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": "40", "Weight": 1 }],
@@ -162,7 +163,7 @@ fn a_queue_means_the_same_in_our_words_and_in_both_of_playfabs() {
         "MatchTotalRules": [{ "Name": "total", "Attribute": { "Path": "role" }, "Min": 0, "Max": 2, "Weight": 1,
           "Expansion": { "MaxOverrides": [{ "Value": 2 }, null, { "Value": 4 }], "SecondsBetweenExpansions": 5 } }] } }]"#;
     let documented = r#"
-      - { "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2, "StatisticsVisibilityToPlayers": { "ShowTimeToMatch": true },
+      - { "Name": "duel", "MinMatchSize": 2, "MaxMatchSize": 2, "Gather": "1s", "StatisticsVisibilityToPlayers": { "ShowTimeToMatch": true },
         "Teams": [{ "Name": "red", "MinTeamSize": 1, "MaxTeamSize": 1 }, { "Name": "blue", "MinTeamSize": 1, "MaxTeamSize": 1 }],
         "Rules": [
           { "Type": "StringEqualityRule", "Name": "mode", "Attribute": { "Path": "mode" }, "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": "40" },
@@ -176,7 +177,7 @@ fn a_queue_means_the_same_in_our_words_and_in_both_of_playfabs() {
         assert_eq!(loaded.warnings, []);
         loaded.config.queues["duel"].spec.clone()
     });
-    assert_eq!(ours.rules.len(), 3);
+    assert_eq!((ours.rules.len(), ours.gather.ms()), (3, 1_000));
     assert_eq!(ours, api);
     assert_eq!(ours, documented);
 }

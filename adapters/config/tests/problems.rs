@@ -77,6 +77,8 @@ fn queue_rows() -> Vec<Row> {
         (queue("maxTicketSize: -1"), Code::BadQueue, (3, 5), "queues.md"),
         (queue("maxMatchSize: 2"), Code::DuplicateKey, (6, 5), "keep one"),
         (queue("regions: [Europe]"), Code::BadQueue, (6, 5), "queues.md"),
+        (queue("gather: 2m"), Code::BadQueue, (6, 5), "queues.md"),
+        (queue("gather: 1000"), Code::BadQueue, (6, 5), "queues.md"),
         (
             format!(
                 "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, regions: [europe, Atlantis], regionSelectionRule: {{ name: r, path: latency, maxLatency: 80, weight: 1 }}, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n"

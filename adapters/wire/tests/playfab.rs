@@ -83,6 +83,25 @@ fn the_base_beside_overrides_is_told_as_it_was_set() {
     }
 }
 
+/// Ours, and like the regions of a queue told on either face: what is shown can be set again.
+#[test]
+fn how_long_a_queue_gathers_is_told_as_it_was_set() {
+    let queue =
+        |gather: Value| read(json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "Gather": gather }));
+    let declared = queue(json!("1s")).declared(None).unwrap();
+    assert_eq!(declared.gather.ms(), 1_000);
+    assert_eq!(serde_json::to_value(MatchmakingQueueConfig::of(&declared)).unwrap()["Gather"], "1s");
+    let not_at_all = queue(Value::Null).declared(None).unwrap();
+    assert_eq!(serde_json::to_value(MatchmakingQueueConfig::of(&not_at_all)).unwrap().get("Gather"), None);
+    let faults = queue(json!("soon")).declared(None).unwrap_err();
+    assert_eq!(
+        faults[0].to_string(),
+        "gather: `soon` is no time: a whole number of ms, s or m, as 500ms or 1s"
+    );
+    let faults = QueueSpec::new(queue(json!("2m")).declared(None).unwrap()).unwrap_err();
+    assert_eq!(faults[0].to_string(), "gather: 120000 ms, at most 60000");
+}
+
 /// 10 and 10.0 are one number.
 fn as_numbers(value: &Value) -> Value {
     match value {

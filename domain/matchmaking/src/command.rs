@@ -7,6 +7,7 @@ use mainstay_core::{MatchId, Tenure, TicketId};
 
 use crate::attribute::Facts;
 use crate::backfill::ServerDetails;
+use crate::engine::Cursor;
 use crate::entity::{Caller, Entity};
 use crate::hold::Outcome;
 use crate::spec::QueueSpec;
@@ -171,6 +172,8 @@ pub enum Observation {
     Read(Facts),
     /// Look at the next ticket whose moment has come until now.
     Look,
+    /// All matches that were found together there are formed.
+    BatchFormed(Cursor),
     /// Something was heard of a ticket's server.
     Heard(TicketId),
     /// Everything soft is gone.

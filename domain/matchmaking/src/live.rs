@@ -49,6 +49,14 @@ impl Queue {
         }
     }
 
+    /// All matches of a batch are formed.
+    pub(crate) fn batch_formed(&mut self, cursor: Cursor) {
+        if let Some(live) = &mut self.engine {
+            live.looked_at = cursor;
+            live.engine.batch_is_over(cursor);
+        }
+    }
+
     /// The event that forms the match which was found, or holds it until it has a server.
     pub(crate) fn formed(&self, found: &Found) -> Option<Event> {
         let (live, spec) = (self.engine.as_ref()?, self.spec.as_ref()?);
@@ -97,7 +105,7 @@ impl Live {
             read: None,
             unread: BTreeSet::new(),
         };
-        live.engine.goes_on(queue.looked_at.until.at);
+        live.engine.goes_on(queue.looked_at.until);
         let tickets = queue.tickets.values().filter_map(|ticket| match ticket.stage {
             Stage::Searching(searching) => Some((searching, Waiting::Ticket(ticket))),
             Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => None,
@@ -198,7 +206,7 @@ impl Live {
         let Searching { since, arrival, back } = searching;
         if let (Some(at), None) = (back, looked_at) {
             // What this queue says of how far it came must not be beyond one that is still to be looked at.
-            self.looked_at = self.looked_at.min(Cursor::start_of(at));
+            self.looked_at = self.looked_at.min(Cursor::start_of(self.engine.looks_after(at)));
         }
         let handle = self.engine.insert(Newcomer { facts, room, since, arrival, back, game }, looked_at);
         let at = handle as usize;

@@ -282,7 +282,7 @@ impl Queue {
             (Some(live), _) if !live.unread.is_empty() => Some(Timestamp::EPOCH),
             (_, Some(_)) => None,
             (Some(live), None) => match live.look {
-                Look::Match(cursor, _) => Some(cursor.at),
+                Look::Match(cursor, _) | Look::Batch(cursor, _) => Some(cursor.at),
                 Look::Nothing | Look::Nobody(_) => live.engine.next().map(|cursor| cursor.at),
             },
             // What is due is known once it is built.
@@ -330,6 +330,7 @@ impl StateMachine for Queue {
                 }
             }
             Observation::Look => self.look(now),
+            Observation::BatchFormed(cursor) => self.batch_formed(cursor),
             Observation::Heard(ticket) => self.hear(now, ticket),
             Observation::Forgotten => {
                 (self.engine, self.leases) = (None, None);

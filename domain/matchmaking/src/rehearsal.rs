@@ -57,7 +57,8 @@ pub fn rehearse(
     tickets: Vec<(TicketId, Entity, Vec<Member>)>,
     seconds: u32,
 ) -> Result<Rehearsed, NotTaken> {
-    let begin = Timestamp::from_unix_ms(1);
+    // Those of a rehearsal have just missed a moment at which others are looked at, so they wait for as long as the queue gathers.
+    let begin = Timestamp::from_unix_ms(u64::from(spec.gather.ms()).max(1));
     let until = begin + Duration::from_secs(seconds.into());
     let mut stage = Stage { queue: Queue::new(0), begin, matches: Vec::new() };
     let mut left: Vec<TicketId> = tickets.iter().map(|(ticket, ..)| *ticket).collect();

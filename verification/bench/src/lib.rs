@@ -36,7 +36,7 @@ const USAGE: &str =
        mainstay bench density [--servers N]
        mainstay bench hang [--runs N]
        mainstay bench idle [--game teeworlds|tugboat] [--servers N] [--seconds N] [--checks-every N]
-       mainstay bench match [--million | --service] | [--queue w1|w2|w3|eight|late] [--tickets N [--one-by-one] | --rate N --seconds N]
+       mainstay bench match [--million | --service] | [--queue w1|w2|w3|eight|late] [--gather MS] [--tickets N [--one-by-one] | --rate N --seconds N [--tick MS]]
        mainstay bench memory [--servers N]
        mainstay bench migrate [--players N] [--round-trip MS] [--loss PER-MILLE] [--seed N] [-o json]
                               [[--cause power-cut|graceful] [--times N] | --cost [--seconds N] | --trace wifi [--seconds N]]
@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(unknown_of("migrate --players 8 --cause graceful --times 3 -o json"), None);
         assert_eq!(unknown_of("match --service"), None);
         assert_eq!(unknown_of("match --million"), None);
+        assert_eq!(unknown_of("match --queue w1 --rate 1000 --tick 1 --gather 100"), None);
         assert_eq!(unknown_of("crash --runs 2"), None);
         assert_eq!(unknown_of("migrate --player 8").as_deref(), Some("--player"));
         assert_eq!(unknown_of("crash --servers 2").as_deref(), Some("--servers"));

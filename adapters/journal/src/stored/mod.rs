@@ -72,6 +72,8 @@ const V4: u8 = 4;
 const V5: u8 = 5;
 /// The format of a queue since a limit with values of its own keeps what was set beside them: it only appends variants.
 const V6: u8 = 6;
+/// The format of a queue since it can gather those who come: it only appends variants.
+const V7: u8 = 7;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
 
@@ -176,7 +178,7 @@ stored! {
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event,
-        V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
+        V7 = queue_v1::Event<'_>, V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
     Lobby, mainstay_lobby::Event, V1 = lobby_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;

@@ -1,9 +1,11 @@
-//! Format 1 of what a queue matches by, and what format 6 appends to it.
+//! Format 1 of what a queue matches by, and what formats 6 and 7 append to it.
 
 use std::sync::Arc;
 
 use mainstay_matchmaking::Amount;
-use mainstay_matchmaking::spec::{self, Declared, Enforced, QueueSpec, RuleKind, TeamSpec, Visibility};
+use mainstay_matchmaking::spec::{
+    self, Declared, Enforced, Gather, QueueSpec, RuleKind, TeamSpec, Visibility,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -18,6 +20,18 @@ pub(super) struct Spec<'a> {
     regions: Vec<&'a str>,
     players_matching: Shown,
     time_to_match: Shown,
+}
+
+/// Where matches are played, of a queue that gathers: beside the specification, like what a queue gathers for.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Venue<'a> {
+    Server {
+        #[serde(borrow)]
+        allocation: Allocation<'a>,
+    },
+    Session {
+        lobby: &'a str,
+    },
 }
 
 /// Of what a match gets its server. Beside the specification: those of format 1 have none.
@@ -165,6 +179,7 @@ impl<'a> From<&'a QueueSpec> for Spec<'a> {
             regions,
             visibility: Visibility { players_matching, time_to_match },
             venue: _,
+            gather: _,
         } = spec.declared();
         Self {
             name,
@@ -199,6 +214,7 @@ impl From<Spec<'_>> for QueueSpec {
                 time_to_match: spec.time_to_match.into(),
             },
             venue: None,
+            gather: Gather::NONE,
         })
     }
 }
@@ -208,6 +224,31 @@ impl Spec<'_> {
     pub(super) fn at(self, venue: spec::Venue) -> QueueSpec {
         let declared = QueueSpec::from(self).declared().clone();
         QueueSpec::kept(Declared { venue: Some(venue), ..declared })
+    }
+
+    /// With a place for each match, if there is one, for one that gathers for so many milliseconds.
+    pub(super) fn gathering(self, venue: Option<Venue<'_>>, ms: u32) -> QueueSpec {
+        let declared = QueueSpec::from(self).declared().clone();
+        let gather = Gather::for_ms(ms);
+        QueueSpec::kept(Declared { venue: venue.map(Into::into), gather, ..declared })
+    }
+}
+
+impl<'a> From<&'a spec::Venue> for Venue<'a> {
+    fn from(venue: &'a spec::Venue) -> Self {
+        match venue {
+            spec::Venue::Server(allocation) => Self::Server { allocation: allocation.into() },
+            spec::Venue::Session { lobby } => Self::Session { lobby },
+        }
+    }
+}
+
+impl From<Venue<'_>> for spec::Venue {
+    fn from(venue: Venue<'_>) -> Self {
+        match venue {
+            Venue::Server { allocation } => Self::Server(allocation.into()),
+            Venue::Session { lobby } => Self::Session { lobby: lobby.into() },
+        }
     }
 }
 

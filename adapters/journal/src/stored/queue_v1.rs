@@ -1,13 +1,13 @@
-//! Formats 1 to 6 of a queue's events: each only appends cases, so that one enum reads all.
+//! Formats 1 to 7 of a queue's events: each only appends cases, so that one enum reads all.
 
 use std::sync::Arc;
 
 use mainstay_core::{MatchId, TicketId, Timestamp};
-use mainstay_matchmaking::spec::Venue;
+use mainstay_matchmaking::spec::{Gather, QueueSpec, Venue};
 use mainstay_matchmaking::{self as domain, Entity, Event as DomainEvent};
 use serde::{Deserialize, Serialize};
 
-use super::queue_spec_v1::{Allocation, Spec};
+use super::queue_spec_v1::{self, Allocation, Spec};
 use super::queue_ticket_v1::{
     BackfillStage, Cancellation, Cursor, Member, Seated, Server, Stage, Terms, shared, texts,
 };
@@ -175,22 +175,35 @@ pub(super) enum Event<'a> {
     /// Since format 5: an operator may have a queue pause.
     Paused,
     Resumed,
+    /// Since format 7: a queue that gathers. Of any other is told as before.
+    ConfiguredGathering {
+        spec: Spec<'a>,
+        form: u32,
+        venue: Option<queue_spec_v1::Venue<'a>>,
+        gather_ms: u32,
+    },
+}
+
+impl<'a> Event<'a> {
+    fn configured(spec: &'a QueueSpec, form: u32) -> Self {
+        if spec.gather != Gather::NONE {
+            let venue = spec.venue.as_ref().map(Into::into);
+            return Self::ConfiguredGathering { spec: spec.into(), form, venue, gather_ms: spec.gather.ms() };
+        }
+        match &spec.venue {
+            None => Self::Configured { spec: spec.into(), form },
+            Some(Venue::Server(allocation)) => {
+                Self::ConfiguredWithServers { spec: spec.into(), form, allocation: allocation.into() }
+            }
+            Some(Venue::Session { lobby }) => Self::ConfiguredWithSessions { spec: spec.into(), form, lobby },
+        }
+    }
 }
 
 impl<'a> From<&'a DomainEvent> for Event<'a> {
     fn from(event: &'a DomainEvent) -> Self {
         match event {
-            DomainEvent::Configured { spec, form } => match &spec.venue {
-                None => Self::Configured { spec: (&**spec).into(), form: *form },
-                Some(Venue::Server(allocation)) => Self::ConfiguredWithServers {
-                    spec: (&**spec).into(),
-                    form: *form,
-                    allocation: allocation.into(),
-                },
-                Some(Venue::Session { lobby }) => {
-                    Self::ConfiguredWithSessions { spec: (&**spec).into(), form: *form, lobby }
-                }
-            },
+            DomainEvent::Configured { spec, form } => Self::configured(spec, *form),
             DomainEvent::MatchHeld { id, tickets, regions } => {
                 Self::MatchHeld { id: *id, tickets: tickets.to_vec(), regions: texts(regions) }
             }
@@ -362,6 +375,9 @@ impl From<Event<'_>> for DomainEvent {
             }
             Event::ConfiguredWithSessions { spec, form, lobby } => {
                 Self::Configured { spec: Arc::new(spec.at(Venue::Session { lobby: lobby.into() })), form }
+            }
+            Event::ConfiguredGathering { spec, form, venue, gather_ms } => {
+                Self::Configured { spec: Arc::new(spec.gathering(venue, gather_ms)), form }
             }
             Event::MatchHeld { id, tickets, regions } => {
                 Self::MatchHeld { id, tickets: tickets.into(), regions: shared(&regions) }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
-    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, PlayFabBuild, QueueSpec, Rule, RuleKind,
-    ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
+    Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, PlayFabBuild, QueueSpec, Rule,
+    RuleKind, ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
@@ -19,10 +19,10 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0601{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0701{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     // The formats before have the same bytes for all that they knew.
-    for format in [1, 2, 3, 4, 5] {
+    for format in [1, 2, 3, 4, 5, 6] {
         bytes[0] = format;
         assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     }
@@ -95,6 +95,7 @@ fn configured(venue: Venue) -> Event {
         regions: Vec::new(),
         visibility: Visibility::default(),
         venue: Some(venue),
+        gather: Gather::NONE,
     });
     Event::Configured { spec: Arc::new(spec), form: 3 }
 }
@@ -273,6 +274,7 @@ fn queues_keep_their_bytes() {
         regions: vec!["eu".into()],
         visibility: Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden },
         venue: None,
+        gather: Gather::NONE,
     }));
     let cursor = Cursor { at: at(300), kind: Kind::Ordinary, arrival: 7 };
     let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2) };
@@ -362,11 +364,30 @@ fn a_base_beside_overrides_keeps_its_bytes() {
             regions: vec![],
             visibility: Visibility::default(),
             venue: None,
+            gather: Gather::NONE,
         });
         Event::Configured { spec: Arc::new(spec), form: 3 }
     };
     keeps_its_bytes(of(Some(3)), "0001710202000001017200060303020102000500000003");
     keeps_its_bytes(of(None), "00017102020000010172000602020102000500000003");
+}
+
+/// Since format 7: how long those who come are gathered, wherever matches are played.
+#[test]
+fn a_queue_that_gathers_keeps_its_bytes() {
+    let server = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
+    for (venue, golden) in [
+        (None, "1d017102020000000000000300e807"),
+        (Some(Venue::Server(server)), "1d017102020000000000000301000166016200e807"),
+        (Some(Venue::Session { lobby: "lan".into() }), "1d01710202000000000000030101036c616ee807"),
+    ] {
+        let Event::Configured { spec, form } = configured(Venue::Session { lobby: "lan".into() }) else {
+            panic!("it is configured")
+        };
+        let gather = Gather::for_ms(1_000);
+        let spec = QueueSpec::kept(Declared { venue, gather, ..spec.declared().clone() });
+        keeps_its_bytes(Event::Configured { spec: Arc::new(spec), form }, golden);
+    }
 }
 
 /// Since format 5.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
-    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, PlayFabBuild, QueueSpec, Rule, RuleKind,
-    ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
+    Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, PlayFabBuild, QueueSpec, Rule,
+    RuleKind, ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
@@ -214,9 +214,9 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
     let rule = (text(), option::of(any::<u32>()), rule_kind())
         .prop_map(|(name, optional_after, kind)| Rule { name, optional_after, kind });
     let sizes = (any::<u32>(), any::<u32>(), option::of(any::<u32>()));
-    let told = (visibility, option::of(venue()));
+    let told = (visibility, option::of(venue()), any::<u32>());
     (text(), sizes, vec(team, 0..3), vec(rule, 0..3), texts(), told).prop_map(
-        |(name, sizes, teams, rules, regions, (visibility, venue))| {
+        |(name, sizes, teams, rules, regions, (visibility, venue, gather_ms))| {
             let (min_match_size, max_match_size, max_ticket_size) = sizes;
             Arc::new(QueueSpec::kept(Declared {
                 name,
@@ -228,6 +228,7 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
                 regions: regions.to_vec(),
                 visibility,
                 venue,
+                gather: Gather::for_ms(gather_ms),
             }))
         },
     )

@@ -46,6 +46,7 @@ fn of(name: &str) -> Option<Type> {
         | "EntityToken"
         | "EscapedDataObject"
         | "Fqdn"
+        | "Gather"
         | "IPV4Address"
         | "Id"
         | "MatchId"

@@ -4,6 +4,8 @@
 //! seen in what it finds. So everything due is looked at in one order; what finds nothing leaves no trace; and where a turn
 //! ends with something due still open, it says durably how far it came.
 
+use alloc::vec::Vec;
+
 use mainstay_core::{TicketId, Timestamp, Turn};
 
 use crate::command::Observation;
@@ -44,7 +46,7 @@ impl Pace {
             self.left -= 1;
             match turn.state().engine.as_ref().map(|live| &live.look) {
                 Some(Look::Nobody(_)) => {}
-                Some(Look::Match(..) | Look::Nothing) | None => return,
+                Some(Look::Match(..) | Look::Batch(..) | Look::Nothing) | None => return,
             }
         }
     }
@@ -74,12 +76,16 @@ impl Pace {
                 Next::Search => {
                     turn.observe(Observation::Look);
                     let state = turn.state();
-                    let found = match state.engine.as_ref().map(|live| &live.look) {
-                        Some(Look::Match(_, found)) => state.formed(found),
-                        Some(Look::Nobody(_) | Look::Nothing) | None => None,
+                    let (batch, found) = match state.engine.as_ref().map(|live| &live.look) {
+                        Some(Look::Match(_, found)) => (None, core::slice::from_ref(found)),
+                        // One decision, so one turn: a rebuilt engine never stands in the midst of it.
+                        Some(Look::Batch(cursor, found)) => (Some(*cursor), &found[..]),
+                        Some(Look::Nobody(_) | Look::Nothing) | None => continue,
                     };
-                    if let Some(formed) = found {
-                        turn.emit(formed);
+                    let formed: Vec<Event> = found.iter().filter_map(|found| state.formed(found)).collect();
+                    formed.into_iter().for_each(|formed| turn.emit(formed));
+                    if let Some(cursor) = batch {
+                        turn.observe(Observation::BatchFormed(cursor));
                     }
                 }
             }

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use mainstay_core::Timestamp;
 
 use super::slab::{Handle, Kind, Ref, Slab};
+use crate::spec::Gather;
 
 /// A place in the order of all that is to be looked at: by time, backfill tickets first, the elder first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +36,8 @@ pub struct LookedAt {
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
     starts: Vec<u64>,
-    /// When those were put down who are to be looked at anew.
+    gather: Gather,
+    /// When those are to be looked at who are looked at anew.
     anew: Timestamp,
     /// Of each kind one for each step, and then one for those who are looked at anew.
     lanes: Vec<VecDeque<(Handle, u32)>>,
@@ -71,14 +73,21 @@ impl Cursor {
     pub const fn start_of(at: Timestamp) -> Self {
         Self { at, kind: Kind::Backfill, arrival: 0 }
     }
+
+    /// After the games of one moment, and before its tickets of players.
+    #[must_use]
+    pub(super) const fn batch_of(at: Timestamp) -> Self {
+        Self { at, kind: Kind::Ordinary, arrival: 0 }
+    }
 }
 
 impl Agenda {
-    /// For steps that begin after so many milliseconds, and a moment for looking anew.
-    pub(super) fn new(starts: &[u64], anew: Timestamp) -> Self {
+    /// For steps that begin after so many milliseconds, and limits that hold since a moment.
+    pub(super) fn new(starts: &[u64], gather: Gather, anew: Timestamp) -> Self {
         Self {
             starts: starts.to_vec(),
-            anew,
+            gather,
+            anew: gather.next_after(anew),
             lanes: alloc::vec![VecDeque::new(); (starts.len() + 1) * 2],
             fronts: Vec::new(),
             late: BTreeMap::new(),
@@ -94,8 +103,37 @@ impl Agenda {
 
     /// When a ticket enters a step; `None` past the last.
     pub(super) fn moment(&self, since: u64, kind: Kind, arrival: u64, step: usize) -> Option<Cursor> {
-        let start = self.starts.get(step)?;
-        Some(Cursor { at: Timestamp::from_unix_ms(since.saturating_add(*start)), kind, arrival })
+        Some(Cursor { at: self.enters(since, *self.starts.get(step)?), kind, arrival })
+    }
+
+    /// When somebody is looked at who comes at a moment, comes back, or is to be looked at anew.
+    pub(super) const fn after(&self, at: Timestamp) -> Timestamp {
+        self.gather.next_after(at)
+    }
+
+    /// When a ticket is looked at in a step that begins so long after it has come.
+    const fn enters(&self, since: u64, start: u64) -> Timestamp {
+        let at = Timestamp::from_unix_ms(since.saturating_add(start));
+        if start == 0 { self.gather.next_after(at) } else { self.gather.next_from(at) }
+    }
+
+    /// The last step that is entered together with one: where those who come are gathered, several may be at once.
+    fn last_with(&self, since: u64, at: Timestamp, step: usize) -> u16 {
+        let last = if self.gather == Gather::NONE {
+            step
+        } else {
+            self.starts.partition_point(|start| self.enters(since, *start) <= at) - 1
+        };
+        u16::try_from(last).unwrap_or(u16::MAX)
+    }
+
+    /// The first step that is entered together with one.
+    fn first_with(&self, since: u64, step: usize) -> usize {
+        if self.gather == Gather::NONE {
+            return step;
+        }
+        let at = self.enters(since, self.starts[step]);
+        self.starts.partition_point(|start| self.enters(since, *start) < at)
     }
 
     /// Has a ticket looked at when it enters a step.
@@ -116,14 +154,14 @@ impl Agenda {
     pub(super) fn add_late(&mut self, slab: &Slab, handle: Handle, step: usize) {
         let row = slab.get(handle);
         if let Some(cursor) = self.moment(row.since(), row.shape().kind, row.arrival(), step) {
-            self.put_late(handle, cursor, u16::try_from(step).unwrap_or(u16::MAX));
+            self.put_late(handle, cursor, self.last_with(row.since(), cursor.at, step));
         }
     }
 
     /// Has one that was away looked at as it comes back, in the step it is in.
     pub(super) fn add_back(&mut self, slab: &Slab, handle: Handle, at: Timestamp) {
         let row = slab.get(handle);
-        let cursor = Cursor { at, kind: row.shape().kind, arrival: row.arrival() };
+        let cursor = Cursor { at: self.after(at), kind: row.shape().kind, arrival: row.arrival() };
         self.put_late(handle, cursor, row.shape().step);
     }
 
@@ -175,8 +213,9 @@ impl Agenda {
         }
         let (cursor, lane) = *self.fronts.last()?;
         let (handle, _) = *self.lanes[lane].front()?;
-        let step = self.step(lane).and_then(|step| u16::try_from(step).ok());
-        Some(Due { cursor, handle, step: step.unwrap_or_else(|| slab.get(handle).shape().step) })
+        let row = slab.get(handle);
+        let step = self.step(lane).map(|step| self.last_with(row.since(), cursor.at, step));
+        Some(Due { cursor, handle, step: step.unwrap_or_else(|| row.shape().step) })
     }
 
     /// A ticket leaves; its row is still there.
@@ -186,8 +225,9 @@ impl Agenda {
         }
         let row = slab.get(handle);
         let (kind, step) = (row.shape().kind, usize::from(row.shape().step));
+        let entered = self.first_with(row.since(), step);
         // It has entered its step and is to be looked at, or waits for the next, or is to be looked at anew.
-        for lane in [step, step + 1, self.starts.len()].map(|step| self.lane(kind, step)) {
+        for lane in [entered, step + 1, self.starts.len()].map(|step| self.lane(kind, step)) {
             if self.lanes[lane].front() == Some(&(handle, low(row.arrival())))
                 && let Some(cursor) = self.cursor(row, lane)
             {
@@ -224,13 +264,32 @@ impl Agenda {
                 if enters.is_none_or(|enters| enters.at != at) {
                     break;
                 }
-                entering.push((*handle, u16::try_from(step).unwrap_or(u16::MAX)));
+                entering.push((*handle, self.last_with(row.since(), at, step)));
             }
         }
-        let moment = Cursor::start_of(at)..=Cursor::end_of(at);
-        // Whoever comes back has come before, and is in its first step if it is in no later one.
-        entering.extend(self.late.range(moment).map(|(_, late)| *late).filter(|(_, step)| *step > 0));
+        entering.extend(self.late.range(Cursor::start_of(at)..=Cursor::end_of(at)).map(|(_, late)| *late));
         entering
+    }
+
+    /// Who is due at a moment that is the next to come, in no order.
+    pub(super) fn due_at(&self, slab: &Slab, at: Timestamp) -> Vec<Handle> {
+        let mut due = Vec::new();
+        for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
+            for (handle, arrival) in &self.lanes[*lane] {
+                let row = slab.get(*handle);
+                if low(row.arrival()) != *arrival || self.back.contains_key(handle) {
+                    continue;
+                }
+                if self.cursor(row, *lane).is_none_or(|cursor| cursor.at != at) {
+                    break;
+                }
+                due.push(*handle);
+            }
+        }
+        due.extend(
+            self.late.range(Cursor::start_of(at)..=Cursor::end_of(at)).map(|(_, (handle, _))| *handle),
+        );
+        due
     }
 
     /// The next moment is over: its ticket is looked at again when it enters the next step.

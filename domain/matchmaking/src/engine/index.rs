@@ -303,10 +303,9 @@ impl Index {
     }
 
     /// Every handle, in order.
-    #[cfg(test)]
-    pub(super) fn handles(&self) -> Vec<Handle> {
+    pub(super) fn handles(&self) -> impl Iterator<Item = Handle> {
         let blocks = self.runs.iter().flat_map(|run| &run.blocks);
-        blocks.flat_map(|block| block.slots().map(|slot| block.handle(slot))).collect()
+        blocks.flat_map(|block| block.slots().map(|slot| block.handle(slot)))
     }
 }
 

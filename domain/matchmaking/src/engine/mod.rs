@@ -6,6 +6,7 @@
 
 mod agenda;
 mod apart;
+mod batch;
 mod block;
 mod card;
 mod census;
@@ -70,6 +71,8 @@ pub enum Look {
     Nobody(Cursor),
     /// A match.
     Match(Cursor, Found),
+    /// Matches that were found together, the one around the eldest first: all of them are formed, or none.
+    Batch(Cursor, Vec<Found>),
 }
 
 /// A ticket as the engine takes it.
@@ -132,6 +135,8 @@ pub struct Engine {
     entered: Option<Timestamp>,
     /// Who came up to this moment is in the pool: a turn that is late does not match whom nobody could have met then.
     come: Timestamp,
+    /// Up to where the batches of moments are over.
+    batched: Cursor,
 }
 
 impl Engine {
@@ -144,7 +149,7 @@ impl Engine {
         Self {
             slab: Slab::new(layout),
             pool: Pool::default(),
-            agenda: Agenda::new(&plan.starts, anew),
+            agenda: Agenda::new(&plan.starts, plan.gather, anew),
             games: Games::new(&plan),
             apart: Apart::default(),
             searcher: Searcher::default(),
@@ -154,6 +159,7 @@ impl Engine {
             listed: Vec::new(),
             entered: None,
             come: Timestamp::EPOCH,
+            batched: Cursor::start_of(Timestamp::EPOCH),
             plan,
         }
     }
@@ -192,10 +198,10 @@ impl Engine {
         rows().all(|row| row.texts & mixed != 0) || sets || totals || regions
     }
 
-    /// Everything up to a moment was looked at before this engine was built: who came by then has come, also where it is away now and
+    /// Everything up to here was looked at before this engine was built: who came by then has come, also where it is away now and
     /// comes back.
-    pub fn goes_on(&mut self, until: Timestamp) {
-        self.come = until;
+    pub fn goes_on(&mut self, until: Cursor) {
+        (self.come, self.batched) = (until.at, until);
     }
 
     /// Takes a ticket in, to be looked at at once; or, where everything up to a moment was looked at before the engine was
@@ -291,13 +297,14 @@ impl Engine {
                 })
                 .count()
         };
-        let came_back = |at| Entry::Back { entered: entered(Cursor::end_of(at)), at };
+        let came_back = |at| Entry::Back { entered: entered(Cursor::end_of(self.agenda.after(at))), at };
         let Some(LookedAt { until, anew }) = looked_at else { return back.map_or(Entry::New, came_back) };
-        if since <= anew.unix_ms() && (Cursor { at: anew, kind, arrival }) > until {
-            return Entry::Anew { entered: entered(Cursor::end_of(anew)) };
+        let again = self.agenda.after(anew);
+        if self.comes(since) <= anew && (Cursor { at: again, kind, arrival }) > until {
+            return Entry::Anew { entered: entered(Cursor::end_of(again)) };
         }
         match back {
-            Some(at) if (Cursor { at, kind, arrival }) > until => came_back(at),
+            Some(at) if (Cursor { at: self.agenda.after(at), kind, arrival }) > until => came_back(at),
             Some(_) | None => Entry::Waits { entered: entered(until) },
         }
     }
@@ -313,7 +320,12 @@ impl Engine {
 
     #[inline]
     fn has_come(&self, handle: Handle) -> bool {
-        self.slab.get(handle).since() <= self.come.unix_ms()
+        self.comes(self.slab.get(handle).since()) <= self.come
+    }
+
+    /// From when on a ticket can be met that waits since a moment.
+    fn comes(&self, since: u64) -> Timestamp {
+        self.agenda.after(Timestamp::from_unix_ms(since))
     }
 
     /// Lets a ticket go.
@@ -351,6 +363,9 @@ impl Engine {
         let Due { cursor, handle, .. } = due;
         self.enter_steps(cursor.at);
         self.pool.let_in(&self.plan, &mut self.slab);
+        if let Some(look) = self.look_at_batch(cursor) {
+            return look;
+        }
         let field = Field {
             plan: &self.plan,
             slab: &self.slab,
@@ -377,9 +392,16 @@ impl Engine {
         self.come = before.max(at);
         // Those who have come already, and wait for their first look, are in their first step.
         let first = usize::from(before >= at);
+        let comes = |(handle, _): &(Handle, u16)| self.comes(self.slab.get(*handle).since()) > before;
         let (coming, entering): (Vec<_>, Vec<_>) =
-            self.agenda.entering(&self.slab, at, first).into_iter().partition(|(_, step)| *step == 0);
-        coming.into_iter().for_each(|(handle, _)| self.pool.insert(handle));
+            self.agenda.entering(&self.slab, at, first).into_iter().partition(comes);
+        for (handle, step) in coming {
+            // Whoever is gathered may have passed some before it is met.
+            if step > 0 {
+                self.slab.set_step(handle, step, self.plan.row(step));
+            }
+            self.pool.insert(handle);
+        }
         let mut moving = Vec::new();
         for (handle, step) in entering {
             let row = self.slab.get(handle);

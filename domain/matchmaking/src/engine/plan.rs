@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::judged::Rule;
 use super::slab::{Kind, Ref, WILD};
-use crate::spec::{Enforced, Expansion, Missing, QueueSpec, RuleKind, Threshold, Weight};
+use crate::spec::{Enforced, Expansion, Gather, Missing, QueueSpec, RuleKind, Threshold, Weight};
 
 /// No limit, as a difference or a sum: far beyond any two amounts, and far from what overflows.
 pub(super) const FREE: i64 = i64::MAX / 4;
@@ -46,6 +46,7 @@ pub(super) struct Plan {
     pub steps: Vec<Step>,
     /// Whether a step allows no difference by number. In most queues none does, and nobody is asked.
     pub asks_equals: bool,
+    pub gather: Gather,
 }
 
 /// More than a match has players.
@@ -181,6 +182,7 @@ impl Plan {
             rows,
             steps: Vec::new(),
             asks_equals: false,
+            gather: spec.gather,
         };
         if let Some(pair) = plan.pair {
             plan.splits = core::array::from_fn(|players| splits(pair, players as u64));
@@ -248,6 +250,15 @@ impl Plan {
     #[inline]
     pub(super) const fn splits(&self, players: u8) -> u64 {
         self.splits[players as usize % SPLITS]
+    }
+
+    /// Whether the best matches of all that are due can be told at once: where those who come are gathered, and which neighbours in the
+    /// order of one number are a match is all that rules between tickets ask.
+    pub(super) fn is_batched(&self) -> bool {
+        self.gather != Gather::NONE
+            && self.min == self.max
+            && self.numbers.len() == 1
+            && self.is_ranked_by_walk()
     }
 
     /// Where a ticket stands in a step.

@@ -263,7 +263,7 @@ fn key(plan: &Plan, row: Ref<'_>) -> Key {
 }
 
 #[inline]
-fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
+pub(super) fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
     if plan.texts.is_empty() {
         return Vec::new();
     }

@@ -130,7 +130,7 @@ impl Searcher {
     }
 
     /// A group of these tickets alone; says whether the rules allow it.
-    fn begin(&mut self, field: Field<'_>, tickets: &[Handle]) -> bool {
+    pub(super) fn begin(&mut self, field: Field<'_>, tickets: &[Handle]) -> bool {
         self.group.reset(field.plan, field.slab.layout());
         tickets.iter().all(|ticket| self.add(field, &Card::of(field.plan, *ticket, field.slab.get(*ticket))))
     }

@@ -13,7 +13,7 @@ use super::key::Key;
 use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
 use super::walk::Walk;
-use crate::spec::{Declared, QueueSpec, TeamSpec, Visibility};
+use crate::spec::{Declared, Gather, QueueSpec, TeamSpec, Visibility};
 
 /// What stands in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +105,7 @@ fn plan_of(players: u32, teams: Vec<TeamSpec>) -> Plan {
         regions: Vec::new(),
         visibility: Visibility::default(),
         venue: None,
+        gather: Gather::NONE,
     };
     Plan::new(&QueueSpec::new(declared).unwrap())
 }
@@ -200,7 +201,7 @@ proptest! {
             index.let_in(&slab, is_exact.then_some(&mut told));
             let here: Vec<&Listed> = list.iter().filter(|it| it.is_exact() == is_exact).collect();
             prop_assert_eq!(index.len(), here.len());
-            prop_assert_eq!(index.handles(), here.iter().map(|it| it.handle).collect::<Vec<_>>());
+            prop_assert_eq!(index.handles().collect::<Vec<_>>(), here.iter().map(|it| it.handle).collect::<Vec<_>>());
             prop_assert_eq!(index.eldest(), here.iter().map(|it| it.arrival).min());
             for (at, it) in here.iter().enumerate() {
                 let equals = here[at..].iter().take_while(|other| other.number == it.number);

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::expansion::{Delta, Expansion};
+use super::gather::GATHER_MS_MAX;
 use super::room::can_be_even;
 use super::rule::{Missing, RuleKind, Wanted};
 use super::{Declared, Rule};
@@ -78,6 +79,10 @@ impl QueueSpec {
         let is_read = declared.rules.iter().any(|rule| matches!(rule.kind, RuleKind::RegionSelection { .. }));
         faults.ensure(declared.regions.is_empty() || is_read, "regions", || {
             "no RegionSelectionRule reads them".into()
+        });
+        let gather = declared.gather.ms();
+        faults.ensure(gather <= GATHER_MS_MAX, "gather", || {
+            alloc::format!("{gather} ms, at most {GATHER_MS_MAX}")
         });
         if faults.0.is_empty() { Ok(Self(declared)) } else { Err(faults.0) }
     }

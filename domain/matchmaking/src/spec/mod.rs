@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod expansion;
+pub(crate) mod gather;
 pub(crate) mod room;
 pub(crate) mod rule;
 
@@ -10,11 +11,12 @@ use alloc::vec::Vec;
 
 pub use self::check::{Fault, QueueSpec};
 pub use self::expansion::{Delta, EXPANSIONS_MAX, Expansion, Threshold};
+pub use self::gather::{GATHER_MS_MAX, Gather};
 pub use self::room::NoRoom;
 pub use self::rule::{Attribute, Enforced, Merge, Missing, Rule, RuleKind, Source, Wanted, Weight};
 
 /// A queue as it is declared, before it is checked: every field as PlayFab's `MatchmakingQueueConfig` has it, less what
-/// belongs to placement.
+/// belongs to placement, and what is Mainstay's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
     /// 1 to 64 letters, digits, `_` and `-`, a letter or digit first; case-sensitive.
@@ -35,6 +37,8 @@ pub struct Declared {
     pub visibility: Visibility,
     /// Where a match is played; `None`: the queue does not care.
     pub venue: Option<Venue>,
+    /// How long those who come are gathered before they are looked at.
+    pub gather: Gather,
 }
 
 /// Where matches are played. None is formed before it has its place.

@@ -176,7 +176,9 @@ impl Waiting {
             }
         };
         let facts = facts.unwrap_or_default();
-        Side { players, facts, room: self.room(spec), waited: self.waited(now) }
+        // Limits are those of the last moment at which anybody was looked at.
+        let waited = self.waited(spec.gather.last_until(now));
+        Side { players, facts, room: self.room(spec), waited }
     }
 
     fn room(&self, spec: &QueueSpec) -> u32 {
@@ -227,7 +229,7 @@ impl Around {
             kept_away.into_iter().map(|(index, count)| (name(index), count)).collect();
         kept_away.sort_by_key(|(_, count)| Reverse(*count));
         WhyNot {
-            waited: own.waited,
+            waited: self.subject.waited(now),
             players_wanted: (self.spec.min_match_size, self.spec.max_match_size),
             others: self.waiting,
             looked_at: self.others.len(),
@@ -247,10 +249,10 @@ impl Around {
 
     fn step(&self, rule: &Rule, waited: u32) -> Option<Step> {
         let expands = boundaries(&rule.kind, waited);
-        let at = expands.into_iter().chain(rule.optional_after.filter(|at| *at > waited)).min()?;
-        let (from, to) = (asked(rule, waited), asked(rule, at));
-        let since = self.subject.since() + Duration::from_secs(at.into());
-        (from != to).then(|| Step { rule: rule.name.clone(), at: since, from, to })
+        let begins = expands.into_iter().chain(rule.optional_after.filter(|at| *at > waited)).min()?;
+        let at = self.spec.gather.next_from(self.subject.since() + Duration::from_secs(begins.into()));
+        let (from, to) = (asked(rule, waited), asked(rule, self.subject.waited(at)));
+        (from != to).then(|| Step { rule: rule.name.clone(), at, from, to })
     }
 }
 

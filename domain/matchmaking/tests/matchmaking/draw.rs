@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{
-    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, Source,
-    TeamSpec, Visibility, Weight,
+    Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind,
+    Source, TeamSpec, Visibility, Weight,
 };
 use mainstay_matchmaking::{Amount, Value};
 
@@ -64,6 +64,7 @@ pub fn queue(dice: &mut Dice) -> QueueSpec {
             regions: Vec::new(),
             visibility: Visibility::default(),
             venue: None,
+            gather: Gather::NONE,
         };
         if let Ok(spec) = QueueSpec::new(declared) {
             return spec;

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use mainstay_core::{StateMachine, TicketId, Timestamp};
+use mainstay_matchmaking::spec::{Declared, QueueSpec, RuleKind};
 use mainstay_matchmaking::{BackfillStage, BackfillTicket, Caller, Event, Queue, Stage, Ticket, laws};
 use proptest::prelude::*;
 
 use crate::draw::{Dice, queue};
-use crate::oracle::{missed, waiting, why_not};
-use crate::random::{Step, step};
+use crate::oracle::{Waiting, missed, missed_among, waiting, why_not};
+use crate::random::{Step, gather, step};
 use crate::world::World;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -100,6 +101,86 @@ fn told(journal: &[(Timestamp, Event)]) -> String {
     })
 }
 
+/// A queue of any kind that gathers; every other one of those that have the best matches of all who were gathered.
+fn gathering(seed: u64) -> QueueSpec {
+    let mut dice = Dice(seed);
+    let is_batched = dice.one_in(2);
+    loop {
+        let drawn = queue(&mut dice);
+        let mut declared = Declared { gather: gather(&mut dice), ..drawn.declared().clone() };
+        if is_batched {
+            declared.min_match_size = declared.max_match_size;
+            declared.rules.retain(|rule| match rule.kind {
+                RuleKind::StringEquality { .. }
+                | RuleKind::Difference { .. }
+                | RuleKind::TeamDifference { .. }
+                | RuleKind::TeamSizeBalance { .. }
+                | RuleKind::TeamTicketSizeSimilarity => true,
+                RuleKind::SetIntersection { .. }
+                | RuleKind::MatchTotal { .. }
+                | RuleKind::RegionSelection { .. } => false,
+            });
+            if !declared.rules.iter().any(|rule| matches!(rule.kind, RuleKind::Difference { .. })) {
+                continue;
+            }
+        }
+        if let Ok(spec) = QueueSpec::new(declared) {
+            return spec;
+        }
+    }
+}
+
+/// A group that was a match at the last moment at which anybody was looked at, of those who had come by then.
+fn missed_since(spec: &QueueSpec, world: &World) -> Option<Vec<Waiting>> {
+    let at = spec.gather.last_until(world.now);
+    let configured = world.journal.iter().rev().find(|(_, event)| matches!(event, Event::Configured { .. }));
+    if configured.is_some_and(|(configured, _)| *configured >= at) {
+        return None;
+    }
+    let had_come = |it: &Waiting| {
+        let back = match it {
+            Waiting::Ticket(ticket) => match ticket.stage {
+                Stage::Searching(searching) => searching.back,
+                Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => {
+                    None
+                }
+            },
+            Waiting::Game(game) => match game.stage {
+                BackfillStage::Searching(searching) => searching.back,
+                BackfillStage::Matched { .. } | BackfillStage::Canceled { .. } => None,
+            },
+        };
+        it.since() < at && back.is_none_or(|back| back < at)
+    };
+    let mut all = waiting(&world.queue);
+    all.retain(had_come);
+    if all.len() <= TRIED_MAX { missed_among(spec, &all, at) } else { None }
+}
+
+/// Four queues live the same days: one untouched, one whose engine is forgotten, one rebuilt from its snapshot and one from its journal.
+fn live_alike(queue: impl Fn() -> QueueSpec, steps: Vec<Step>, cuts: u64) -> Result<(), TestCaseError> {
+    let mut worlds = [(); 4].map(|()| World::new(queue()));
+    let mut specs = [(); 4].map(|()| queue());
+    let mut made = [const { Vec::new() }; 4];
+    for (at, it) in steps.into_iter().enumerate() {
+        if cuts >> (at % 64) & 1 == 1 {
+            worlds[1].forget();
+            worlds[2].queue = worlds[2].rebuilt();
+            worlds[3].queue = worlds[3].replayed();
+        }
+        for world in 0..4 {
+            step(&mut worlds[world], &mut specs[world], &mut made[world], it);
+        }
+        for other in 1..4 {
+            prop_assert_eq!(told(&worlds[0].journal), told(&worlds[other].journal), "world {}", other);
+        }
+    }
+    prop_assert_eq!(laws::all(&worlds[0].rebuilt()), Ok(()));
+    prop_assert_eq!(worlds[0].queue.snapshot(), worlds[0].rebuilt().snapshot());
+    prop_assert_eq!(worlds[0].queue.snapshot(), worlds[0].replayed().snapshot());
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -124,24 +205,26 @@ proptest! {
     /// or its journal.
     #[test]
     fn a_rebuilt_queue_forms_the_same_matches(seed in any::<u64>(), steps in steps(), cuts in any::<u64>()) {
-        let mut worlds = [(); 4].map(|()| World::new(queue(&mut Dice(seed))));
-        let mut specs = [(); 4].map(|()| queue(&mut Dice(seed)));
-        let mut made = [const { Vec::new() }; 4];
-        for (at, it) in steps.into_iter().enumerate() {
-            if cuts >> (at % 64) & 1 == 1 {
-                worlds[1].forget();
-                worlds[2].queue = worlds[2].rebuilt();
-                worlds[3].queue = worlds[3].replayed();
-            }
-            for world in 0..4 {
-                step(&mut worlds[world], &mut specs[world], &mut made[world], it);
-            }
-            for other in 1..4 {
-                prop_assert_eq!(told(&worlds[0].journal), told(&worlds[other].journal), "world {}", other);
-            }
+        live_alike(|| queue(&mut Dice(seed)), steps, cuts)?;
+    }
+
+    /// The same of queues that gather, where a match is missed if it was one when anybody was looked at last.
+    #[test]
+    fn every_match_of_a_queue_that_gathers_is_one_and_none_is_missed(seed in any::<u64>(), steps in steps()) {
+        let mut spec = gathering(seed);
+        let mut world = World::new(spec.clone());
+        let mut judge = Judge { shadow: Queue::new(3), told: 0 };
+        let mut made = Vec::new();
+        for it in steps {
+            step(&mut world, &mut spec, &mut made, it);
+            judge.judge(&world)?;
+            let left = missed_since(&spec, &world);
+            prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
         }
-        prop_assert_eq!(laws::all(&worlds[0].rebuilt()), Ok(()));
-        prop_assert_eq!(worlds[0].queue.snapshot(), worlds[0].rebuilt().snapshot());
-        prop_assert_eq!(worlds[0].queue.snapshot(), worlds[0].replayed().snapshot());
+    }
+
+    #[test]
+    fn a_rebuilt_queue_that_gathers_forms_the_same_matches(seed in any::<u64>(), steps in steps(), cuts in any::<u64>()) {
+        live_alike(|| gathering(seed), steps, cuts)?;
     }
 }

@@ -5,6 +5,7 @@
 mod again;
 mod cursor;
 mod draw;
+mod gather;
 mod gauges;
 mod laws;
 mod leases;

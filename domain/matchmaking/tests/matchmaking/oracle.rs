@@ -73,7 +73,11 @@ pub fn waiting(queue: &Queue) -> Vec<Waiting> {
 
 /// Any group of tickets that is a match now; `None` where there is none at all.
 pub fn missed(spec: &QueueSpec, queue: &Queue, now: Timestamp) -> Option<Vec<Waiting>> {
-    let all = waiting(queue);
+    missed_among(spec, &waiting(queue), now)
+}
+
+/// Any group of these that is.
+pub fn missed_among(spec: &QueueSpec, all: &[Waiting], now: Timestamp) -> Option<Vec<Waiting>> {
     assert!(all.len() <= 14, "{} tickets are too many to try everything", all.len());
     (0..1_u32 << all.len())
         .map(|subset| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine, TicketId};
-use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation, Venue};
+use mainstay_matchmaking::spec::{Declared, Expansion, Gather, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{Caller, Command, Outcome, Owed, ServerDetails, Target};
 use proptest::prelude::*;
 
@@ -45,11 +45,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-fn queue(wide: bool) -> QueueSpec {
+/// One that gathers, or does not.
+fn gathers() -> impl Strategy<Value = Gather> {
+    prop_oneof![2 => Just(0), 1 => Just(100), 1 => Just(2_300)].prop_map(Gather::for_ms)
+}
+
+fn queue(wide: bool, gather: Gather) -> QueueSpec {
     let skill = difference("skill", growing(if wide { 2.0 } else { 1.0 }, 1.0, 5.0, 5));
     let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
     let rules = vec![skill, selection(Expansion::Fixed(100))];
-    QueueSpec::new(Declared { venue: Some(Venue::Server(allocation)), ..declared(2, 3, rules) }).unwrap()
+    let venue = Some(Venue::Server(allocation));
+    QueueSpec::new(Declared { venue, gather, ..declared(2, 3, rules) }).unwrap()
 }
 
 /// What a fleet knows of an allocation.
@@ -66,11 +72,13 @@ struct Day {
     fleet: BTreeMap<MatchId, Allocation>,
     made: Vec<TicketId>,
     players: u32,
+    gather: Gather,
 }
 
 impl Day {
-    fn new() -> Self {
-        Self { world: World::new(queue(false)), fleet: BTreeMap::new(), made: Vec::new(), players: 0 }
+    fn new(gather: Gather) -> Self {
+        let world = World::new(queue(false, gather));
+        Self { world, fleet: BTreeMap::new(), made: Vec::new(), players: 0, gather }
     }
 
     fn owed(&self) -> Vec<Owed> {
@@ -156,7 +164,7 @@ impl Day {
                 }
             }
             Step::Configure(wide) => {
-                self.world.run(Command::Configure(Arc::new(queue(wide)))).unwrap();
+                self.world.run(Command::Configure(Arc::new(queue(wide, self.gather)))).unwrap();
             }
         }
     }
@@ -182,8 +190,8 @@ proptest! {
 
     /// Never more servers than matches, at any moment of any day; and once the fleet has heard of all, none is left over.
     #[test]
-    fn a_server_plays_for_a_match_or_is_undone(steps in steps()) {
-        let mut day = Day::new();
+    fn a_server_plays_for_a_match_or_is_undone(steps in steps(), gather in gathers()) {
+        let mut day = Day::new(gather);
         for it in steps {
             day.step(it);
             prop_assert_eq!(day.stray(), vec![]);
@@ -201,8 +209,8 @@ proptest! {
 
     /// Same input, same story: with the engine forgotten, the queue rebuilt from its snapshot, or from its journal, at any moment.
     #[test]
-    fn a_rebuilt_queue_holds_and_releases_the_same(steps in steps(), cuts in any::<u64>()) {
-        let mut days = [(); 4].map(|()| Day::new());
+    fn a_rebuilt_queue_holds_and_releases_the_same(steps in steps(), cuts in any::<u64>(), gather in gathers()) {
+        let mut days = [(); 4].map(|()| Day::new(gather));
         for (at, it) in steps.into_iter().enumerate() {
             if cuts >> (at % 64) & 1 == 1 {
                 days[1].world.forget();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{ClaimId, FleetNumber, ServerId, Tenure, TicketId};
-use mainstay_matchmaking::spec::{Declared, QueueSpec};
+use mainstay_matchmaking::spec::{Declared, Gather, QueueSpec};
 use mainstay_matchmaking::{Answer, Caller, Command, Kind, Member, Rejection, Seated, Terms};
 use uuid::Uuid;
 
@@ -107,7 +107,12 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         }
         Step::Pass(ms) => return world.pass(Duration::from_millis(ms.into())),
         Step::Configure(seed) => {
-            let limits = Declared { rules: tightened(spec, seed), ..spec.declared().clone() };
+            let gather = match spec.gather {
+                // Its days are those of a queue that never gathers.
+                Gather::NONE => Gather::NONE,
+                _ => gather(&mut Dice(seed)),
+            };
+            let limits = Declared { rules: tightened(spec, seed), gather, ..spec.declared().clone() };
             if let Ok(changed) = QueueSpec::new(limits) {
                 *spec = changed.clone();
                 world.run(Command::Configure(Arc::new(changed))).unwrap();
@@ -127,6 +132,11 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         Err(other) => panic!("{other:?}"),
     }
     assert!(world.queue.tickets_of(&player(&name), &Caller::Title).is_ok());
+}
+
+/// For how long a queue gathers that does: shorter and longer than a step, and no divisor of one.
+pub fn gather(dice: &mut Dice) -> Gather {
+    Gather::for_ms([100, 1_000, 2_300, 9_000][dice.below(4) as usize])
 }
 
 /// Asks for a ticket of the other kind under an id that is taken.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_core::TicketId;
 use mainstay_matchmaking::rehearsal::{Rehearsed, rehearse};
-use mainstay_matchmaking::spec::QueueSpec;
+use mainstay_matchmaking::spec::{Declared, Gather, QueueSpec};
 use mainstay_matchmaking::{Entity, Member, Rejection};
 use uuid::Uuid;
 
@@ -45,6 +45,26 @@ fn who_fits_at_once_and_who_fits_later_is_told() {
         "3 apart may be after two steps"
     );
     assert_eq!(told.left, [id(4)]);
+}
+
+/// They have just missed a gathering, so each of these is told the longest wait.
+#[test]
+fn a_queue_that_gathers_is_rehearsed_with_its_wait() {
+    let rules = vec![difference("skill", growing(1.0, 1.0, 9.0, 10))];
+    let plain = spec(2, 2, rules);
+    let gather = Gather::for_ms(3_000);
+    let spec = QueueSpec::new(Declared { gather, ..plain.declared().clone() }).unwrap();
+    let skilled = |name: &str, skill: f64| vec![member(name, &[number_value(skill)])];
+    let parties = vec![
+        skilled("a", 1.0),
+        skilled("b", 2.0),
+        skilled("c", 10.0),
+        skilled("d", 13.0),
+        skilled("e", 90.0),
+    ];
+    let after = |told: &Rehearsed| told.matches.iter().map(|it| it.after.as_secs()).collect::<Vec<_>>();
+    assert_eq!(after(&tried(spec.clone(), parties.clone(), 60)), [3, 21]);
+    assert_eq!(after(&tried(spec, parties, 2)), [0; 0]);
 }
 
 #[test]

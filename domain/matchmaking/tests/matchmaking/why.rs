@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mainstay_core::{TicketId, Turn};
-use mainstay_matchmaking::spec::{Expansion, Missing, RuleKind};
+use mainstay_matchmaking::spec::{Declared, Expansion, Gather, Missing, QueueSpec, RuleKind};
 use mainstay_matchmaking::why::{Asked, LOOKED_AT_MAX, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
 use mainstay_matchmaking::{Caller, Command, Kind, ServerDetails};
 
@@ -27,6 +27,32 @@ fn shorts(neighbour: &Neighbour) -> Vec<(String, Short)> {
 
 fn kept_away(why: &WhyNot) -> Vec<(&str, usize)> {
     why.kept_away.iter().map(|(rule, tickets)| (&**rule, *tickets)).collect()
+}
+
+/// Until the next gathering everybody has the limits of the last one, and may pass two steps at once.
+#[test]
+fn limits_of_a_queue_that_gathers_are_those_of_the_last_time_it_looked() {
+    let plain = spec(2, 2, vec![difference("skill", growing(10.0, 5.0, 30.0, 2))]);
+    let gather = Gather::for_ms(5_000);
+    let mut world = World::new(QueueSpec::new(Declared { gather, ..plain.declared().clone() }).unwrap());
+    let began = world.now;
+    world.pass(Duration::from_millis(500));
+    let waits = world.solo("waits", &[number_value(100.0)]);
+    world.solo("other", &[number_value(117.0)]);
+    world.pass(Duration::from_millis(2_800));
+    let told = why(&world, waits);
+    assert_eq!((told.waited, kept_away(&told)), (2, vec![("skill", 1)]), "15 would be allowed");
+    let apart = Short::Apart { by: number(17.0), allowed: number(10.0) };
+    assert_eq!(shorts(&told.nearest[0]), [("skill".to_owned(), apart)]);
+    let next = Step {
+        rule: "skill".into(),
+        at: began + Duration::from_secs(5),
+        from: Asked::Numbers(number(10.0), None),
+        to: Asked::Numbers(number(20.0), None),
+    };
+    assert_eq!(told.next, Some(next));
+    world.pass(Duration::from_millis(1_700));
+    assert_eq!((world.formed().len(), world.now), (1, began + Duration::from_secs(5)));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine, TicketId, Timestamp, Turn};
 use mainstay_matchmaking::spec::{
-    Attribute, Declared, Delta, Enforced, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, Source,
-    TeamSpec, Visibility, Weight,
+    Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind,
+    Source, TeamSpec, Visibility, Weight,
 };
 use mainstay_matchmaking::{
     Amount, Answer, Attributes, Caller, Command, Entity, Event, Match, Member, Observation, Outcome, Queue,
@@ -119,6 +119,7 @@ pub fn declared(min: u32, max: u32, rules: Vec<Rule>) -> Declared {
         regions: Vec::new(),
         visibility: Visibility::default(),
         venue: None,
+        gather: Gather::NONE,
     }
 }
 

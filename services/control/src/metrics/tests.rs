@@ -75,8 +75,8 @@ fn spec(number: FleetNumber) -> FleetSpec {
 fn queue() -> QueueGauges {
     use mainstay_core::{MatchId, StateMachine as _, TicketId, Timestamp};
     use mainstay_matchmaking::spec::{
-        Attribute, Declared, Expansion, Merge, Missing, QueueSpec, Rule, RuleKind, ServerAllocation, Source,
-        Visibility, Weight,
+        Attribute, Declared, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind, ServerAllocation,
+        Source, Visibility, Weight,
     };
     use mainstay_matchmaking::{
         Amount, Attributes, Entity, Event, Member, Observation, Queue, ServerDetails, Value,
@@ -101,6 +101,7 @@ fn queue() -> QueueGauges {
         regions: Vec::new(),
         visibility: Visibility::default(),
         venue: Some(mainstay_matchmaking::spec::Venue::Server(allocation)),
+        gather: Gather::NONE,
     })
     .unwrap();
     let member = |name: &str| Member {

@@ -281,6 +281,28 @@ async fn a_key_makes_one_ticket_of_each_kind_and_refuses_what_it_was_not_made_fo
     world.shutdown().await;
 }
 
+/// `Gather` of ours: it is shown as it was set on either face, and so can be set again.
+#[tokio::test]
+async fn a_queue_that_gathers_says_so_on_either_face() {
+    let world = World::new().await;
+    let gathering =
+        |gather: &str| json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "Gather": gather });
+    set(&world, &gathering("100ms")).await;
+    assert_eq!(world.get("/v1/queues/q").await.body["configuration"]["Gather"], "100ms");
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let shown = post(&world, "/Match/GetMatchmakingQueue", &title, &json!({ "QueueName": "q" })).await;
+    assert_eq!(shown.body["data"]["MatchmakingQueue"]["Gather"], "100ms", "{}", shown.text);
+    let of = |player: &str| json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
+    let ann = ticket(&tickets(&world, &of("ann")).await);
+    tickets(&world, &of("ben")).await;
+    world.eventually(&ann, |it| it["status"] == "Matched").await;
+    for none in ["soon", "61s"] {
+        world.put_json("/v1/queues/q", &gathering(none)).await.expect(400, "MS-M001");
+    }
+    world.shutdown().await;
+}
+
 /// Issue 4, point 10: "unknown regions […]: refused at the door where the specification allows, named by code, never silently
 /// unmatchable".
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,27 +3,28 @@
 use mainstay_core::Timestamp;
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::bare::Facts;
+use mainstay_matchmaking::spec::Gather;
 
 use super::pool::Pool;
 use super::queues::Preset;
 use super::workload::Workload;
-use super::{SEEDS, cpu, per_second};
+use super::{SEEDS, cpu, per_second, told};
 use crate::Failure;
 use crate::report::median;
 
 /// All tickets at once, then every match there is. Nanoseconds a ticket.
-pub fn run(preset: Preset, tickets: u64) -> Result<f64, Failure> {
+pub fn run(preset: Preset, tickets: u64, gather: Gather) -> Result<f64, Failure> {
     let mut rates = Vec::new();
     for seed in SEEDS {
         let mut workload = Workload::new(seed, preset.reads());
         let waiting: Vec<Facts> = (0..tickets).map(|_| workload.ticket()).collect();
-        let mut pool = Pool::new(preset)?;
+        let mut pool = Pool::new(preset, gather)?;
         let before = cpu();
         for facts in &waiting {
             pool.insert(facts, Timestamp::EPOCH);
         }
         let inserted = cpu();
-        pool.look(Timestamp::EPOCH);
+        pool.look(gather.next_after(Timestamp::EPOCH));
         let after = cpu();
         let rate = per_second(tickets, after - before);
         rates.push(rate);
@@ -38,14 +39,14 @@ pub fn run(preset: Preset, tickets: u64) -> Result<f64, Failure> {
         );
     }
     let rate = median(rates);
-    say!("drain of {tickets}, {preset:?}: median {rate:.0} tickets per CPU-s");
+    say!("drain of {tickets}, {preset:?}{}: median {rate:.0} tickets per CPU-s", told(gather));
     Ok(1e9 / rate)
 }
 
 /// What waiting tickets weigh.
 pub fn memory(preset: Preset, tickets: u64) -> Result<(), Failure> {
     let mut workload = Workload::new(SEEDS[0], preset.reads());
-    let mut pool = Pool::new(preset)?;
+    let mut pool = Pool::new(preset, Gather::NONE)?;
     for _ in 0..tickets {
         pool.insert(&workload.ticket(), Timestamp::EPOCH);
     }
@@ -66,7 +67,7 @@ pub fn look_alikes(tickets: u64) -> Result<(), Failure> {
         team_sums: vec![Amount::whole(4_500)],
         ..Facts::default()
     };
-    let mut pool = Pool::new(Preset::FourByFour)?;
+    let mut pool = Pool::new(Preset::FourByFour, Gather::NONE)?;
     for _ in 0..tickets {
         pool.insert(&three, Timestamp::EPOCH);
     }

@@ -6,6 +6,7 @@ use mainstay_core::{TicketId, Timestamp, Turn};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored as _;
 use mainstay_journal::{Journal as _, ShardName, TurnRecord};
+use mainstay_matchmaking::spec::Gather;
 use mainstay_matchmaking::{Caller, Command, Entity, Event, Queue};
 use uuid::Uuid;
 
@@ -48,9 +49,9 @@ pub fn commands(preset: Preset, seed: u64, tickets: u64, form: u32) -> Vec<Comma
 }
 
 /// A queue of a preset.
-pub fn queue(preset: Preset) -> Result<Queue, Failure> {
+pub fn queue(preset: Preset, gather: Gather) -> Result<Queue, Failure> {
     let mut queue = Queue::new(7);
-    let configure = Command::Configure(Arc::new(preset.queue()?));
+    let configure = Command::Configure(Arc::new(preset.queue(gather)?));
     Turn::run(Timestamp::EPOCH, &mut queue, &configure).answer?;
     Ok(queue)
 }
@@ -59,7 +60,7 @@ pub fn queue(preset: Preset) -> Result<Queue, Failure> {
 pub fn drain(preset: Preset, tickets: u64, through: Through) -> Result<(), Failure> {
     let mut rates = Vec::new();
     for seed in SEEDS {
-        let mut queue = queue(preset)?;
+        let mut queue = queue(preset, Gather::NONE)?;
         let commands = commands(preset, seed, tickets, queue.form());
         let dir = tempfile::tempdir()?;
         let mut journal = SqliteJournal::open(dir.path())?;
@@ -94,6 +95,23 @@ pub fn drain(preset: Preset, tickets: u64, through: Through) -> Result<(), Failu
         rates.push(per_second(tickets, cpu() - before));
     }
     say!("one by one {tickets}, {preset:?}, {through:?}: median {:.0} tickets per CPU-s", median(rates));
+    Ok(())
+}
+
+/// Tickets that are looked at together: the one turn that forms all their matches.
+pub fn batch(preset: Preset, tickets: u64, gather: Gather) -> Result<(), Failure> {
+    let mut took = Vec::new();
+    for seed in SEEDS {
+        let mut queue = queue(preset, gather)?;
+        for command in commands(preset, seed, tickets, queue.form()) {
+            Turn::run(Timestamp::EPOCH, &mut queue, &command).answer?;
+        }
+        let before = cpu();
+        let outcome = Turn::run(gather.next_after(Timestamp::EPOCH), &mut queue, &Command::Due);
+        took.push((cpu() - before).as_secs_f64() * 1e3);
+        outcome.answer?;
+    }
+    say!("a batch of {tickets}, {preset:?}: median {:.1} ms in one turn", median(took));
     Ok(())
 }
 

@@ -16,11 +16,12 @@ mod workload;
 
 use std::time::Duration;
 
+use mainstay_matchmaking::spec::Gather;
 use rustix::time::{ClockId, clock_gettime};
 
 use self::machine::Through;
 use self::queues::Preset;
-use self::steady::Load;
+use self::steady::{AT_ONCE_MS, Load, TICK_MS};
 use crate::{Failure, option, word};
 
 /// The seeds every figure is the median over.
@@ -47,12 +48,19 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let preset = Preset::named(&name).ok_or("--queue: w1, w2, w3, eight or late")?;
     let seconds = option(arguments, "--seconds")?.unwrap_or(60);
     let tickets = option(arguments, "--tickets")?.unwrap_or(10_000);
+    let gather = Gather::for_ms(u32::try_from(option(arguments, "--gather")?.unwrap_or(0))?);
     if arguments.iter().any(|argument| argument == "--one-by-one") {
-        return machine::drain(preset, tickets, Through::Machine);
+        return match gather {
+            Gather::NONE => machine::drain(preset, tickets, Through::Machine),
+            _ => machine::batch(preset, tickets, gather),
+        };
     }
     match option(arguments, "--rate")? {
-        None => drain::run(preset, tickets).map(drop),
-        Some(rate) => steady::run(load(preset, rate, seconds)),
+        None => drain::run(preset, tickets, gather).map(drop),
+        Some(rate) => {
+            let tick_ms = option(arguments, "--tick")?.unwrap_or(TICK_MS).clamp(1, 1_000);
+            steady::run(Load { gather, tick_ms, ..load(preset, rate, seconds) })
+        }
     }
 }
 
@@ -66,7 +74,15 @@ enum Size {
 }
 
 const fn load(preset: Preset, rate: u64, seconds: u64) -> Load {
-    Load { preset, rate, warm_up_seconds: warm_up_seconds(preset), seconds, games: 0 }
+    Load {
+        preset,
+        rate,
+        warm_up_seconds: warm_up_seconds(preset),
+        seconds,
+        games: 0,
+        gather: Gather::NONE,
+        tick_ms: TICK_MS,
+    }
 }
 
 /// Every figure that issue 4 asks of the engine, in its order.
@@ -76,8 +92,10 @@ fn everything(size: Size) -> Result<(), Failure> {
         Size::Million => &[1_000, 10_000, 100_000, 1_000_000],
     };
     for preset in [Preset::W1, Preset::W3, Preset::Eight] {
-        let costs: Vec<f64> =
-            sizes.iter().map(|tickets| drain::run(preset, *tickets)).collect::<Result<_, _>>()?;
+        let costs: Vec<f64> = sizes
+            .iter()
+            .map(|tickets| drain::run(preset, *tickets, Gather::NONE))
+            .collect::<Result<_, _>>()?;
         if let (Some(first), Some(last)) = (costs.first(), costs.last()) {
             say!("growth of the cost of a ticket, {preset:?}: {:.1} times", last / first);
         }
@@ -104,7 +122,19 @@ fn everything(size: Size) -> Result<(), Failure> {
     {
         spread::run(preset, tickets)?;
     }
+    let gather = Gather::for_ms(1_000);
+    drain::run(Preset::W1, 10_000, gather)?;
+    machine::batch(Preset::W1, 10_000, gather)?;
+    for ms in [0, 100, 1_000] {
+        let gather = Gather::for_ms(ms);
+        steady::run(Load { gather, tick_ms: AT_ONCE_MS, ..load(Preset::W1, 1_000, 60) })?;
+    }
     Ok(())
+}
+
+/// That those who come are gathered, where they are.
+fn told(gather: Gather) -> String {
+    if gather == Gather::NONE { String::new() } else { format!(", gathering {} ms", gather.ms()) }
 }
 
 /// What this thread has used.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_matchmaking::bare::{Engine, Facts, Found, Game, Handle, Look, Newcomer};
+use mainstay_matchmaking::spec::Gather;
 
 use super::queues::Preset;
 use crate::Failure;
@@ -45,9 +46,9 @@ pub struct Put {
 }
 
 impl Pool {
-    pub fn new(preset: Preset) -> Result<Self, Failure> {
+    pub fn new(preset: Preset, gather: Gather) -> Result<Self, Failure> {
         Ok(Self {
-            engine: Engine::new(&preset.queue()?, Timestamp::EPOCH, 7),
+            engine: Engine::new(&preset.queue(gather)?, Timestamp::EPOCH, 7),
             rows: Vec::new(),
             arrivals: 0,
             waiting: 0,
@@ -102,6 +103,10 @@ impl Pool {
                 Look::Nothing => return,
                 Look::Nobody(_) => self.looks += 1,
                 Look::Match(_, found) => self.form(now, &found),
+                Look::Batch(cursor, found) => {
+                    found.iter().for_each(|found| self.form(now, found));
+                    self.engine.batch_is_over(cursor);
+                }
             }
         }
     }

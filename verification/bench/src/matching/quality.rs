@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use mainstay_core::{StateMachine as _, Timestamp, Turn};
+use mainstay_matchmaking::spec::Gather;
 use mainstay_matchmaking::{Command, Queue};
 
 use super::SEEDS;
@@ -63,7 +64,7 @@ struct Told {
 
 impl Day {
     fn new(preset: Preset) -> Result<Self, Failure> {
-        let queue = queue(preset)?;
+        let queue = queue(preset, Gather::NONE)?;
         let mut shadow = Queue::new(9);
         queue.snapshot().iter().for_each(|(at, event)| shadow.apply(*at, event));
         Ok(Self { queue, shadow, now: Timestamp::EPOCH })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::spec::{
-    Attribute, Declared, Delta, Enforced, Expansion, Fault, Merge, Missing, QueueSpec, Rule, RuleKind,
-    Source, TeamSpec, Visibility, Weight,
+    Attribute, Declared, Delta, Enforced, Expansion, Fault, Gather, Merge, Missing, QueueSpec, Rule,
+    RuleKind, Source, TeamSpec, Visibility, Weight,
 };
 
 use super::workload::Reads;
@@ -53,8 +53,8 @@ impl Preset {
         }
     }
 
-    /// The queue.
-    pub fn queue(self) -> Result<QueueSpec, Failure> {
+    /// The queue, for which those who come are gathered.
+    pub fn queue(self, gather: Gather) -> Result<QueueSpec, Failure> {
         let (players, teams, rules) = match self {
             Self::W1 => (2, Vec::new(), vec![skill(Expansion::Fixed(whole(100)))]),
             Self::W2 => (
@@ -80,6 +80,7 @@ impl Preset {
             regions: Vec::new(),
             visibility: Visibility::default(),
             venue: None,
+            gather,
         };
         QueueSpec::new(declared).map_err(|faults: Vec<Fault>| format!("{faults:?}").into())
     }

@@ -1,10 +1,12 @@
 //! How far apart those of a match are, where one rule on one number is all and nobody comes with others: the engine's matches of a drain
-//! beside the best there are, and beside what two orders of forming them would give.
+//! beside the best there are, and beside what two orders of forming them would give; and of a queue that gathers those
+//! who come.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use mainstay_core::Timestamp;
+use mainstay_matchmaking::spec::Gather;
 
 use super::pool::Pool;
 use super::queues::Preset;
@@ -13,25 +15,33 @@ use super::{SEEDS, SKILL_WITHIN};
 use crate::Failure;
 use crate::report::median;
 
+/// How long the queue gathers that does: all of a drain come together.
+const GATHERED: Gather = Gather::for_ms(1_000);
+
 /// How many matches, and the sum of their spreads.
 type Formed = (u64, i64);
 
 /// Measures a drain of so many.
 pub fn run(preset: Preset, tickets: u64) -> Result<(), Failure> {
-    let size = usize::try_from(preset.queue()?.max_match_size)?;
-    let (mut engine, mut eldest, mut closest) = (Beside::default(), Beside::default(), Beside::default());
+    let size = usize::try_from(preset.queue(Gather::NONE)?.max_match_size)?;
+    let (mut engine, mut gathering) = (Beside::default(), Beside::default());
+    let (mut eldest, mut closest) = (Beside::default(), Beside::default());
     for seed in SEEDS {
         let mut workload = Workload::new(seed, preset.reads());
-        let mut pool = Pool::new(preset)?;
         let mut skills = Vec::new();
+        let mut pools = [Pool::new(preset, Gather::NONE)?, Pool::new(preset, GATHERED)?];
         for _ in 0..tickets {
             let facts = workload.ticket();
             skills.extend(facts.numbers[0].map(|skill| skill.millionths() / 1_000_000));
-            pool.insert(&facts, Timestamp::EPOCH);
+            for pool in &mut pools {
+                pool.insert(&facts, Timestamp::EPOCH);
+            }
         }
-        pool.look(Timestamp::EPOCH);
         let best = optimum(&skills, size);
-        engine.put(pool.matches, pool.spread(), best);
+        for (pool, beside) in pools.iter_mut().zip([&mut engine, &mut gathering]) {
+            pool.look(GATHERED.next_after(Timestamp::EPOCH));
+            beside.put(pool.matches, pool.spread(), best);
+        }
         for (order, (matches, sum)) in
             [(&mut eldest, eldest_first(&skills, size)), (&mut closest, closest_first(&skills, size))]
         {
@@ -39,8 +49,9 @@ pub fn run(preset: Preset, tickets: u64) -> Result<(), Failure> {
         }
     }
     say!(
-        "spread of {tickets}, {preset:?}: {}; the eldest first, each with the nearest {}; the closest first {}",
+        "spread of {tickets}, {preset:?}: {}; gathering {}; the eldest first, each with the nearest {}; the closest first {}",
         engine.told(),
+        gathering.told(),
         eldest.told(),
         closest.told()
     );

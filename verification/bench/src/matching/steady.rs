@@ -1,19 +1,19 @@
 //! A load that goes on: so many tickets a second, looked at each tick, as the reference does.
 
-use std::time::Duration;
-
 use mainstay_core::Timestamp;
 use mainstay_matchmaking::Amount;
+use mainstay_matchmaking::spec::Gather;
 
 use super::pool::{Pool, Put};
 use super::queues::Preset;
 use super::workload::{Dice, Workload};
-use super::{SEEDS, cpu};
+use super::{SEEDS, cpu, told};
 use crate::Failure;
 use crate::report::{median, percentile, worst};
 
-/// How often the queue is looked at.
-const TICK: Duration = Duration::from_millis(100);
+/// How often the queue is looked at, in milliseconds, as the reference does it; and of a service, which looks at each ticket as it comes.
+pub const TICK_MS: u64 = 100;
+pub const AT_ONCE_MS: u64 = 1;
 
 /// After how many seconds a ticket gives up, and the mean after which its players do.
 const GIVE_UP_SECONDS: u32 = 120;
@@ -30,6 +30,9 @@ pub struct Load {
     pub seconds: u64,
     /// Of a hundred that come so many are games that want players.
     pub games: u32,
+    pub gather: Gather,
+    /// How often the queue is looked at, in milliseconds.
+    pub tick_ms: u64,
 }
 
 /// Measures it.
@@ -42,7 +45,8 @@ pub fn run(load: Load) -> Result<(), Failure> {
         p99s.push(p99);
     }
     say!(
-        "steady {rate}/s, {preset:?}, {} % games: median {:.1} % of a core, tick p99 {:.2} ms",
+        "steady {rate}/s, {preset:?}{}, {} % games: median {:.1} % of a core, tick p99 {:.2} ms",
+        told(load.gather),
         load.games,
         median(cores),
         median(p99s)
@@ -51,19 +55,20 @@ pub fn run(load: Load) -> Result<(), Failure> {
 }
 
 fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
-    let Load { preset, rate, warm_up_seconds, seconds, games } = load;
+    let Load { preset, rate, warm_up_seconds, seconds, games, gather, tick_ms } = load;
+    let ticks_a_second = 1_000 / tick_ms;
     let mut workload = Workload::new(seed, preset.reads());
     let mut dice = Dice::new(seed, 9);
     let mut behaviour = Dice::new(seed, 10);
-    let mut pool = Pool::new(preset)?;
+    let mut pool = Pool::new(preset, gather)?;
     let (mut ticks, mut pools, mut came) = (Vec::new(), Vec::new(), 0_i64);
     // Who leaves in which second, if it still waits.
     let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(warm_up_seconds + seconds)?];
-    let warm = warm_up_seconds * 10;
-    for tick in 0..warm + seconds * 10 {
-        let now = Timestamp::EPOCH + TICK * u32::try_from(tick)?;
+    let warm = warm_up_seconds * ticks_a_second;
+    for tick in 0..warm + seconds * ticks_a_second {
+        let now = Timestamp::from_unix_ms(tick * tick_ms);
         // Around the mean, evenly: what differs between ticks is who comes.
-        let mean = u32::try_from(rate / 10)?;
+        let mean = u32::try_from(rate / ticks_a_second)?;
         let count = mean - mean / 10 + dice.below(mean / 5 + 1);
         let (mut tickets, mut backfill) = (Vec::new(), Vec::new());
         for _ in 0..count {
@@ -84,8 +89,9 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
             (pool.waits, pool.game_waits) = (Vec::new(), Vec::new());
             (pool.matched, pool.left) = (0, 0);
         }
-        let second = usize::try_from(tick / 10)?;
-        let leaving = if tick % 10 == 0 { core::mem::take(&mut leavers[second]) } else { Vec::new() };
+        let second = usize::try_from(tick / ticks_a_second)?;
+        let leaving =
+            if tick % ticks_a_second == 0 { core::mem::take(&mut leavers[second]) } else { Vec::new() };
         let mut put = Vec::with_capacity(tickets.len());
         let before = cpu();
         leaving.into_iter().for_each(|ticket| pool.leave(ticket));
@@ -112,11 +118,12 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         |waits: &[f64]| [50, 90, 99].map(|percent| format!("{:.1}", percentile(waits, percent))).join(" / ");
     let of_games = if games == 0 { String::new() } else { format!(", games {} s", waits(&pool.game_waits)) };
     say!(
-        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits p50 / p90 / p99 {} s{of_games}, {:.2} % left unmatched, {} of {} searches cut short",
+        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits mean {:.2}, p50 / p90 / p99 {} s{of_games}, {:.2} % left unmatched, {} of {} searches cut short",
         median(pools),
         median(ticks.clone()),
         worst(&ticks),
         pool.spread(),
+        pool.waits.iter().sum::<f64>() / pool.waits.len().max(1) as f64,
         waits(&pool.waits),
         pool.left as f64 / (pool.left + pool.matched).max(1) as f64 * 100.0,
         pool.engine.exhausted(),

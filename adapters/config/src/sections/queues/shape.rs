@@ -61,6 +61,7 @@ pub(super) const QUEUE: Shape = Shape {
         ("BuildAliasParams", Is::Object(&ALIAS)),
         ("Allocate", Is::Elsewhere),
         ("Session", Is::Text),
+        ("Gather", Is::Text),
         ("Regions", Is::List(&Is::Text)),
         ("Rules", Is::List(&Is::Rule)),
         ("StringEqualityRules", Is::List(&Is::Object(&STRING_EQUALITY))),

@@ -6,11 +6,12 @@
 
 mod dialect;
 mod expansion;
+mod gather;
 mod rule;
 
 use mainstay_lobby::Service;
 use mainstay_matchmaking::spec::{
-    Declared, Fault, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Venue, Visibility,
+    Declared, Fault, Gather, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Venue, Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,6 +49,9 @@ pub struct MatchmakingQueueConfig {
     /// Ours: the lobby service in whose sessions its players host their matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Ours: how long those who come are gathered before they are looked at, as `1s`; absent: not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gather: Option<String>,
     /// Ours: the regions there are. A ticket that has none of them is refused; none: any may be named.
     #[serde(deserialize_with = "lenient::list", skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<String>,
@@ -166,6 +170,10 @@ impl MatchmakingQueueConfig {
             self.rules().filter_map(|(kind, rule)| Reading { rule, faults: &mut faults }.declared(kind));
         let rules = rules.collect();
         let venue = self.venue(allocation, &mut faults);
+        let gather = gather::read(self.gather.as_deref()).unwrap_or_else(|fault| {
+            faults.push(fault);
+            Gather::NONE
+        });
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -179,6 +187,7 @@ impl MatchmakingQueueConfig {
             regions: self.regions.iter().map(|region| region.as_str().into()).collect(),
             visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
             venue,
+            gather,
         })
     }
 
@@ -226,6 +235,7 @@ impl MatchmakingQueueConfig {
             regions: queue.regions.iter().map(ToString::to_string).collect(),
             teams: queue.teams.iter().map(MatchmakingQueueTeam::from).collect(),
             statistics_visibility_to_players: Some(queue.visibility.into()),
+            gather: gather::shown(queue.gather),
             ..Self::default()
         };
         match &queue.venue {
