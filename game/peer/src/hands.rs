@@ -45,6 +45,7 @@ use crate::mirror::Mirror;
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
 use crate::seat::{Event, Over};
+use crate::transport::Transport;
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
 pub(crate) const TEND: Duration = Duration::from_millis(100);
@@ -73,6 +74,8 @@ pub(crate) struct Hands {
     key: Key,
     clock: Clock,
     quic: Quic,
+    /// The game's own.
+    transport: Option<Box<dyn Transport>>,
     mirror: Mirror,
     arrivals: mpsc::Receiver<Arrival>,
     commands: mpsc::Receiver<Command>,
@@ -92,7 +95,7 @@ pub(crate) struct Hands {
 impl Hands {
     pub(crate) fn new(
         key: Key,
-        quic: Quic,
+        (quic, transport): (Quic, Option<Box<dyn Transport>>),
         arrivals: mpsc::Receiver<Arrival>,
         commands: mpsc::Receiver<Command>,
     ) -> Self {
@@ -105,6 +108,7 @@ impl Hands {
             clock: Clock::new(),
             mirror: quic.mirror().clone(),
             quic,
+            transport,
             arrivals,
             commands,
             rulings,
@@ -568,7 +572,7 @@ mod tests {
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (_commands_in, commands) = mpsc::channel(1);
         let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
-        let mut hands = Hands::new(key, quic, arrivals, commands);
+        let mut hands = Hands::new(key, (quic, None), arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let id = SeatId::new(options.session);
         let (mailbox, listeners) = (Arc::new(Mailbox::default()), BTreeMap::new());

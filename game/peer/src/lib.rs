@@ -9,7 +9,8 @@
 //! none is ([`lan`], [`Peer::found_lan`], [`Peer::join_lan`]), or in a lobby that certifies its hosts ([`OnlineSearch`],
 //! [`Peer::found_online`], [`Peer::join_online`]).
 //!
-//! - [`link`] is what carries packets between two peers; `quic` is the one that stands, `lanes` what waits for it;
+//! - [`link`] is what carries packets between two peers; `quic` is the one that stands, `lanes` what waits for it; [`transport`] lets a game
+//!   add one of its own;
 //! - `socket` is the one UDP socket, `mirror` asks over it how it is seen, `relay` hails what carries where nothing gets through;
 //! - `lobby` asks the lobby what the rules want to know;
 //! - [`listener`] are the eight callbacks of seed 000; `service` says whose sessions move at all; `code` why one is over;
@@ -36,6 +37,7 @@ mod seat;
 mod service;
 mod socket;
 mod standing;
+pub mod transport;
 mod udp;
 
 use std::collections::BTreeMap;
@@ -69,6 +71,7 @@ pub use crate::seat::{
 };
 use crate::service::Flags;
 pub use crate::service::Service;
+use crate::transport::{Inlet, Transport};
 pub use mainstay_migration as migration;
 pub use mainstay_migration::Support;
 pub use mainstay_stun::Reach;
@@ -144,6 +147,24 @@ impl Peer {
     /// # Errors
     /// Where the system refuses one of them.
     pub fn start(bind: SocketAddr) -> Result<Self, StartError> {
+        Self::start_as(bind, |_, _| None)
+    }
+
+    /// The same with a transport of the game's own beside QUIC, which is told who its peer is and where to put what comes.
+    ///
+    /// # Errors
+    /// As [`Peer::start`].
+    pub fn start_with<T: Transport + 'static>(
+        bind: SocketAddr,
+        transport: impl FnOnce(PeerId, Inlet) -> T,
+    ) -> Result<Self, StartError> {
+        Self::start_as(bind, |me, inlet| Some(Box::new(transport(me, inlet))))
+    }
+
+    fn start_as(
+        bind: SocketAddr,
+        transport: impl FnOnce(PeerId, Inlet) -> Option<Box<dyn Transport>>,
+    ) -> Result<Self, StartError> {
         let key = Key::new()?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Io)?;
@@ -151,11 +172,12 @@ impl Peer {
         let (commands_in, commands) = mpsc::channel(COMMANDS_MAX);
         let quic = {
             let _inside = runtime.enter();
-            Quic::bind(bind, &key, arrivals_in)?
+            Quic::bind(bind, &key, arrivals_in.clone())?
         };
+        let transport = transport(key.peer, Inlet::new(arrivals_in));
         let address = quic.local_address()?;
         let mirror = quic.mirror().clone();
-        let hands = Hands::new(key.clone(), quic, arrivals, commands);
+        let hands = Hands::new(key.clone(), (quic, transport), arrivals, commands);
         let (lives, gone) = oneshot::channel();
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
@@ -223,6 +245,20 @@ impl Peer {
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
         self.sit(options, Support::Supported, listeners, Entrance::Doors(doors))
+    }
+
+    /// Joins a session some members of which this peer's own transport reaches, of whom up to eight are asked. [`Event::Entered`] says that
+    /// it is in.
+    ///
+    /// # Errors
+    /// Too many listeners; a place in that session that is not over.
+    pub fn join_members(
+        &self,
+        options: SessionOptions,
+        members: Vec<PeerId>,
+        listeners: Vec<Registered>,
+    ) -> Result<Seat, SeatError> {
+        self.sit(options, Support::Supported, listeners, Entrance::Members(members))
     }
 
     /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is

@@ -1,12 +1,13 @@
 //! What carries packets between two peers, whatever it is made of: QUIC (`quic`), memory in a test, a browser's
 //! data channel one day.
 //!
-//! A link sends and never waits. What it receives it puts into the one channel that its maker was given, as an
-//! [`Arrival`]; so the hands read one queue, and a new transport is one file.
+//! A link sends and never waits. What it receives its maker puts into the one channel of its peer, as an [`Arrival`]; so the hands
+//! read one queue, and a new transport is one file, here or in a game ([`transport`](crate::transport)).
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,7 +22,7 @@ pub(crate) const ARRIVALS_MAX: usize = 1024;
 pub trait Link: fmt::Debug + Send + Sync {
     /// Who is at its end. The transport has proved it.
     fn peer(&self) -> PeerId;
-    /// A number that no other link of this process has.
+    /// A number that no other link of this process has ([`number`]).
     fn number(&self) -> u64;
     /// Where its packets go, if its transport knows addresses.
     fn address(&self) -> Option<SocketAddr>;
@@ -39,6 +40,13 @@ pub trait Link: fmt::Debug + Send + Sync {
     fn round_trip(&self) -> Duration;
     /// Ends it: the other end is told.
     fn close(&self);
+}
+
+/// A number for a link.
+#[must_use]
+pub fn number() -> u64 {
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
+    NUMBERS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Which packets go first where a line does not carry all, the first of these first. Each has room of its own.
@@ -93,7 +101,7 @@ pub enum Way {
 /// What came from outside.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nobody keeps them: each is taken apart at once")]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// A link stands.
     Up(Arc<dyn Link>),
     /// A packet came.
@@ -127,7 +135,7 @@ pub enum Arrival {
 
 /// Why nobody was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreached {
+pub(crate) enum Unreached {
     /// Nobody answered, or not whoever was expected.
     NoAnswer,
     /// Whoever is there speaks another version of what peers say to each other, or something else.

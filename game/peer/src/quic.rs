@@ -3,7 +3,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,7 +22,7 @@ use crate::StartError;
 use crate::congestion::Little;
 use crate::key::{Key, Whom, fingerprint};
 use crate::lanes::{DATAGRAMS_GIVEN_MAX, Lanes, STREAMS_MAX, WINDOW_BYTES};
-use crate::link::{Arrival, Arrivals, Ending, Link, Obstacle, Rank, Unreached, Way};
+use crate::link::{self, Arrival, Arrivals, Ending, Link, Obstacle, Rank, Unreached, Way};
 use crate::mirror::Mirror;
 use crate::relay::Hailer;
 use crate::socket::{Socket, canonical};
@@ -266,8 +265,7 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
         connection.close(BYE, b"");
         return;
     };
-    static NUMBERS: AtomicU64 = AtomicU64::new(1);
-    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    let number = link::number();
     let (lanes, carrier) = Lanes::new();
     let is_relayed = Seat::at(connection.remote_address()).is_some();
     let link = QuicLink { connection: connection.clone(), peer, number, is_relayed, lanes, unheard };

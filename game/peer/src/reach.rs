@@ -225,7 +225,7 @@ impl Reach {
     }
 
     /// Whom to dial now, of those that should have a link, and of those that are asked to let this peer in: they do not know
-    /// of it, and nobody else dials. `relayed` are the addresses that stand for those whom a relay can reach.
+    /// of it, and nobody else dials. `relayed` are the addresses that stand for those whom a relay can reach. Of some no address is known.
     pub(crate) fn due(
         &mut self,
         now: Instant,
@@ -257,7 +257,7 @@ impl Reach {
             let is_first = self.me < peer || asked.contains(&peer);
             let begins = if is_first { missing.since } else { missing.since + PATIENCE };
             let due = missing.tried.is_none_or(|tried| now >= tried + again) && now >= begins;
-            if due && !addresses.is_empty() {
+            if due {
                 missing.tried = Some(now);
                 cards.push(Card { peer, addresses });
             }

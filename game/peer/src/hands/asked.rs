@@ -336,7 +336,7 @@ mod tests {
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (_commands_in, commands) = mpsc::channel(1);
         let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
-        let mut hands = Hands::new(key, quic, arrivals, commands);
+        let mut hands = Hands::new(key, (quic, None), arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let (id, me, now) = (options.session, hands.me, hands.now());
         let seat = SeatId::new(id);

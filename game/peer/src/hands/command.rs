@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use mainstay_migration::{Input, ListenerId, Priority, SessionId, Support};
+use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Support};
 use tokio::sync::oneshot;
 
 use crate::SeatError;
@@ -104,6 +104,8 @@ pub(crate) enum Entrance {
     Founds(Under),
     /// By addresses, at least one of which is a member's.
     Doors(Doors),
+    /// By members that the game's own transport reaches.
+    Members(Vec<PeerId>),
     /// As it was announced on the LAN, where it will be announced again.
     Lan(Box<Voice>, Doors),
     /// The lobby has let it in, and names the members.

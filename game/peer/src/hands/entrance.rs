@@ -37,6 +37,10 @@ impl Hands {
         let (under, doors, cards) = match by {
             Entrance::Founds(under) => return self.found(now, options, seated, under),
             Entrance::Doors(doors) => (Under::Nobody, doors, Vec::new()),
+            Entrance::Members(members) => {
+                let cards = members.into_iter().map(|peer| Card { peer, addresses: Vec::new() });
+                (Under::Nobody, Doors::new(), cards.take(ASKED_MAX).collect())
+            }
             Entrance::Lan(voice, doors) => (Under::Lan(voice), doors, Vec::new()),
             Entrance::Lobby(entered) => {
                 let cards = entered.members.iter().take(ASKED_MAX).cloned().collect();

@@ -133,6 +133,9 @@ impl Hands {
         }
         for card in self.reach.due(now, &wanted, &asked, &relayed) {
             card.addresses.iter().for_each(|address| self.dial(*address, Whom::Peer(card.peer)));
+            if let Some(transport) = &mut self.transport {
+                transport.dial(card.peer);
+            }
         }
         for (id, linked) in links {
             self.give(id, Input::Linked(linked));

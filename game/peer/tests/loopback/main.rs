@@ -10,6 +10,7 @@ mod links;
 mod listeners;
 mod seats;
 mod terms;
+mod transport;
 mod upstream;
 mod words;
 
