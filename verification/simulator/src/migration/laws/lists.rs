@@ -65,8 +65,8 @@ pub(super) fn is_expected<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     let Some(of_host) = world.peers[&host].session() else { return Ok(()) };
     let next = first(of_host, &world.scenario);
     let running = world.running();
-    for id in running.iter().copied() {
-        let Some(session) = world.peers[&id].session() else { continue };
+    for id in &running {
+        let Some(session) = world.peers[id].session() else { continue };
         let goes_by_it = session.hints() == of_host.hints() && session.roster() == of_host.roster();
         let is_judged = goes_by_it && session.view() == of_host.view() && session.stamp() == of_host.stamp();
         // Whoever has just gone some know of sooner than others.
