@@ -131,7 +131,9 @@ fn carry(from: (Plug, Arc<Channel>, mpsc::Receiver<Bytes>), to: (Plug, Arc<Chann
                 let _gone = sender.inlet.down(&*near, Ending::Closed);
                 return;
             }
-            [&near, &far].map(|end| end.received.fetch_add(1, Ordering::Relaxed));
+            for end in [&near, &far] {
+                end.received.fetch_add(1, Ordering::Relaxed);
+            }
         }
     });
 }
