@@ -16,7 +16,7 @@
 //! | I9 what was acknowledged outlives its host, inputs count once | [`states`], [`Oracle::applies`], [`at_rest`] |
 //! | I10 one actor a player, and it keeps it | [`actors`] |
 //! | I11, I12 callbacks come in their order | [`Grammar`] |
-//! | I13 sessions are apart | [`apart`], [`super::several`] |
+//! | I13 sessions are apart | [`apart`], [`mod@super::several`] |
 //! | I14 nobody waits for ever | [`is_let_in`], [`at_rest`] |
 //! | I15 a planned leave loses nothing | [`states`], [`at_rest`] |
 //! | I16 no panic, and limits everywhere | [`limits`], `live` |

@@ -162,7 +162,7 @@ pub(super) enum Faults {
     Stormer,
     /// Hosts go as soon as the session has come to rest: they crash, hand over, or just leave.
     HostAfterHost,
-    /// None but what its machines live through that are in other sessions, too, and its host's is not one: see [`super::several`].
+    /// None but what its machines live through that are in other sessions, too, and its host's is not one: see [`mod@super::several`].
     Beside,
 }
 
