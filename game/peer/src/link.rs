@@ -1,7 +1,7 @@
 //! What carries packets between two peers, whatever it is made of: QUIC (`quic`), memory in a test, a browser's
 //! data channel one day.
 //!
-//! A link sends and never waits. What it receives its maker puts into the one channel of its peer, as an [`Arrival`]; so the hands
+//! A link sends and never waits. What it receives its maker puts into the one channel of its peer, as an `Arrival`; so the hands
 //! read one queue, and a new transport is one file, here or in a game ([`transport`](crate::transport)).
 
 use std::fmt;
