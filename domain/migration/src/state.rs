@@ -200,8 +200,10 @@ pub struct Excerpt {
 pub enum Taken {
     /// The state is newer now.
     Newer,
-    /// It does not follow on what is held, or is older than that.
+    /// It is older than what is held, or more than a state may be.
     NoNews,
+    /// It is newer, and does not follow on what is held: what comes before it is on its way.
+    Early,
     /// A part's name is not its own, or the newest is not signed by whoever was to write it: whoever sent it has made it up.
     Forged,
 }
@@ -312,9 +314,12 @@ impl State {
             newer.parts.push(Arc::clone(part));
         }
         let fits = newer.bytes() <= STATE_BYTES_MAX && newer.parts.len() <= PARTS_MAX;
-        let is_to_its_end = sent.parts.last().is_some_and(|last| last.id == newer.id());
-        if !fits || !is_to_its_end || newer.id() <= self.id() {
+        let last = sent.parts.last().map_or(StateId::NONE, |last| last.id);
+        if last <= self.id() || !fits {
             return Taken::NoNews;
+        }
+        if last != newer.id() {
+            return Taken::Early;
         }
         if !is_by_its_writer(newer.id(), &sent.seal) {
             return Taken::Forged;

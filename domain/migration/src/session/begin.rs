@@ -10,6 +10,7 @@ use crate::ballot::{Ballot, Root};
 use crate::certificate::{Certificate, Forged};
 use crate::hint::{Hint, HintList};
 use crate::message::Welcome;
+use crate::session::early::Early;
 use crate::session::fork::{Fork, Heads};
 use crate::session::former::Former;
 use crate::session::hints::Counted;
@@ -125,8 +126,10 @@ impl<G: Guards> Session<G> {
             linked: BTreeSet::new(),
             hint: Hint::UNSUITABLE,
             hints,
+            list_changed: None,
             counted: Counted::default(),
             held: State::default(),
+            early: Early::default(),
             opened: StateId::NONE,
             newest_event: StateId::NONE,
             applied: Arc::default(),

@@ -156,7 +156,11 @@ impl<G: Guards> Session<G> {
             self.as_host(|reign| reign.gathering.distrust(from));
         }
         let newer = taken == Taken::Newer;
+        if from_host && taken == Taken::Early {
+            self.early.keep(from, stamp, sent);
+        }
         if newer && from_host {
+            self.take_early(from, stamp);
             self.send(from, Body::Holds(self.held.id()));
         }
         // The last state of a host that hands over may come after its word that it does.
@@ -170,6 +174,15 @@ impl<G: Guards> Session<G> {
             self.gather(now);
         } else if newer && seeks {
             self.go_on_from_certified(now);
+        }
+    }
+
+    /// What overtook the part that has come now follows on it.
+    fn take_early(&mut self, host: PeerId, stamp: Stamp) {
+        while let Some(sent) = self.early.next(host, stamp, &self.held) {
+            let mut held = core::mem::take(&mut self.held);
+            held.take(&sent, |id, seal| !G::SEAL || self.is_by_its_writer(id, seal));
+            self.held = held;
         }
     }
 

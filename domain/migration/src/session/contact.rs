@@ -33,6 +33,8 @@ pub(super) struct Contact {
     pub(super) early: Option<Vote>,
     /// When the present host was announced to it last.
     pub(super) announced: Option<Timestamp>,
+    /// When it was given lists that it lacked.
+    pub(super) listed: Option<Timestamp>,
     /// When it was given a state that it asked for.
     pub(super) supplied: Option<Timestamp>,
     /// When it was welcomed again.
@@ -65,6 +67,7 @@ impl Contact {
             hears: None,
             early: None,
             announced: None,
+            listed: None,
             supplied: None,
             welcomed: None,
             presence: Presence::Here,

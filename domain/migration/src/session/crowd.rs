@@ -104,7 +104,7 @@ impl<G: Guards> Session<G> {
     }
 
     /// The host throws somebody out.
-    pub(super) fn kick(&mut self, peer: PeerId) {
+    pub(super) fn kick(&mut self, now: Timestamp, peer: PeerId) {
         let is_host = matches!(self.leadership, Leadership::Reigns(_)) && peer != self.config.me;
         if is_host && !self.roster.kicked.contains(&peer) {
             // Then nobody new is let in any more, whoever is forgotten.
@@ -114,7 +114,7 @@ impl<G: Guards> Session<G> {
             self.roster.kicked.insert(peer);
             self.roster.version += 1;
             self.send(peer, Body::Refused(Closed::Kicked));
-            self.tell_roster();
+            self.tell_roster(now);
         }
     }
 
@@ -172,7 +172,7 @@ impl<G: Guards> Session<G> {
         }
         if self.roster.version != before {
             self.meet_members(now);
-            self.tell_roster();
+            self.tell_roster(now);
         }
         if welcome.is_empty() {
             return;
@@ -306,7 +306,7 @@ impl<G: Guards> Session<G> {
         }
         self.meet_members(now);
         let view = self.view().clone();
-        self.send_all(&Body::View(view));
+        self.tell_list(now, &Body::View(view));
     }
 
     /// Somebody does not play any more.
@@ -328,13 +328,20 @@ impl<G: Guards> Session<G> {
         self.roster.actors.remove(&peer);
         self.hints.keep(&self.roster.members);
         self.meet_members(now);
-        self.tell_roster();
+        self.tell_roster(now);
         self.outputs.push(Output::Gone(peer));
     }
 
-    fn tell_roster(&mut self) {
+    fn tell_roster(&mut self, now: Timestamp) {
         let roster = self.roster.clone();
-        self.send_all(&Body::Roster(roster));
+        self.tell_list(now, &Body::Roster(roster));
+    }
+
+    fn tell_list(&mut self, now: Timestamp, list: &Body) {
+        for contact in self.contacts.values_mut() {
+            contact.listed = Some(now);
+        }
+        self.send_all(list);
     }
 
     /// A host begins to write down who plays: whoever did, and whoever votes.
@@ -351,20 +358,35 @@ impl<G: Guards> Session<G> {
         self.ballot.sign_view(self.config.keys.sign(&words));
     }
 
+    /// Gives a member the lists that it lacks. In a large session what it was given a moment ago is on its way: of sixty-four who change at once, each
+    /// list would go to each two and three times.
+    fn supply_lists(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
+        let view = self.ballot.missing().contains(&to) || beat.view != self.view().id;
+        let roster = beat.roster != self.roster.version;
+        let hints = beat.hints != self.hints.version;
+        let is_small = self.is_small();
+        let Some(contact) = self.contacts.get_mut(&to).filter(|_| view || roster || hints) else { return };
+        if !is_small && contact.listed.is_some_and(|at| now < at + AGAIN) {
+            return;
+        }
+        contact.listed = Some(now);
+        if view {
+            let view = self.view().clone();
+            self.send(to, Body::View(view));
+        }
+        if roster {
+            let roster = self.roster.clone();
+            self.send(to, Body::Roster(roster));
+        }
+        if hints {
+            let hints = self.hints.clone();
+            self.send(to, Body::Hints(hints));
+        }
+    }
+
     /// A member's beat: what it lacks, it is given.
     pub(super) fn supply(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
-        if self.ballot.missing().contains(&from) || beat.view != self.view().id {
-            let view = self.view().clone();
-            self.send(from, Body::View(view));
-        }
-        if beat.roster != self.roster.version {
-            let roster = self.roster.clone();
-            self.send(from, Body::Roster(roster));
-        }
-        if beat.hints != self.hints.version {
-            let hints = self.hints.clone();
-            self.send(from, Body::Hints(hints));
-        }
+        self.supply_lists(now, from, beat);
         self.note_held(now, from, beat.holds);
         self.send_lacking(now, from, beat);
         let channel = self.roster.members.get(&from).copied();
@@ -378,12 +400,12 @@ impl<G: Guards> Session<G> {
     }
 
     /// The host's game has given somebody its actor: whoever is host next gives it the same.
-    pub(super) fn bind_actor(&mut self, peer: PeerId, actor: ActorId) {
+    pub(super) fn bind_actor(&mut self, now: Timestamp, peer: PeerId, actor: ActorId) {
         let is_host = matches!(self.leadership, Leadership::Reigns(_));
         let plays = self.roster.members.contains_key(&peer);
         if is_host && plays && self.roster.actors.insert(peer, actor) != Some(actor) {
             self.roster.version += 1;
-            self.tell_roster();
+            self.tell_roster(now);
         }
     }
 

@@ -18,6 +18,10 @@ use crate::{Epoch, Guards, PeerId};
 /// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
 const COUNT_STANDS: Duration = Duration::from_secs(2);
 
+/// How long a list of a large session stands, at least: of sixty-four somebody's hint changes with nearly each beat, and each list is two packets for
+/// everybody. Three changes of a second are one then.
+const LIST_STANDS: Duration = Duration::from_secs(1);
+
 /// How many links this peer tells of, and since when.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted {
@@ -63,16 +67,22 @@ impl<G: Guards> Session<G> {
     }
 
     /// What members told since the last beat, as one list: of many small ones, each for another member, no two would agree on
-    /// who comes next.
-    pub(super) fn keep_hints(&mut self) {
+    /// who comes next. In a large session since the last [`LIST_STANDS`].
+    pub(super) fn keep_hints(&mut self, now: Timestamp) {
         if !matches!(self.leadership, Leadership::Reigns(_)) {
+            return;
+        }
+        let has_changed_lately = self.list_changed.is_some_and(|at| now < at + LIST_STANDS);
+        if !self.is_small() && has_changed_lately {
             return;
         }
         let members = self.roster.members.clone();
         let own = (self.me(), self.reported_hint());
         for (peer, hint) in self.told_hints().into_iter().chain([own]) {
-            if let Some(channel) = members.get(&peer) {
-                self.hints.take(peer, *channel, hint);
+            if let Some(channel) = members.get(&peer)
+                && self.hints.take(peer, *channel, hint)
+            {
+                self.list_changed = Some(now);
             }
         }
     }
@@ -91,6 +101,7 @@ impl<G: Guards> Session<G> {
 
     /// This peer keeps the list from now on.
     pub(super) const fn own_list(&mut self) {
+        self.list_changed = None;
         self.hints.version = HintVersion { epoch: self.ballot.epoch(), number: 0 };
     }
 

@@ -18,6 +18,7 @@ mod circle;
 mod contact;
 mod crowd;
 mod doubt;
+mod early;
 mod elect;
 mod event;
 mod fork;
@@ -57,6 +58,7 @@ use crate::{Epoch, Guarded, Guards, PeerId, Settings, Stamp, Terms};
 pub use chain::Telling;
 use contact::{Contact, Presence};
 use doubt::Doubt;
+use early::Early;
 pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::{Fork, Heads};
@@ -107,9 +109,12 @@ pub struct Session<G: Guards = Guarded> {
     linked: BTreeSet<PeerId>,
     hint: Hint,
     hints: HintList,
+    /// As host: when that list changed last.
+    list_changed: Option<Timestamp>,
     counted: Counted,
     /// The newest state it holds: as host its own, as a standby its host's.
     held: State,
+    early: Early,
     /// As host: from which state it went on.
     opened: StateId,
     /// As host: the newest event that its game gave.
@@ -222,7 +227,7 @@ impl<G: Guards> Session<G> {
             }
             Input::Linked(peers) => self.be_linked(peers),
             Input::Found(peer) => self.find(now, peer),
-            Input::Plays { peer, actor } => self.bind_actor(peer, actor),
+            Input::Plays { peer, actor } => self.bind_actor(now, peer, actor),
             Input::NoLongerNeeded(entities) => self.list_entities(&entities),
             Input::Answered { listener, number, state, answer } => {
                 if let Some(event) = &mut self.event {
@@ -245,7 +250,7 @@ impl<G: Guards> Session<G> {
             Input::HandOver { to, why, last } => self.begin_handover(now, to, why, Some(last)),
             Input::Phase(phase) => self.be_in_phase(phase),
             Input::Newcomers(newcomers) => self.newcomers = newcomers,
-            Input::Kick(peer) => self.kick(peer),
+            Input::Kick(peer) => self.kick(now, peer),
             Input::Leave => self.leave(now),
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
             Input::Admitted(admission) => self.be_admitted(admission),
@@ -359,7 +364,7 @@ impl<G: Guards> Session<G> {
         self.live_through(now);
         if now >= self.beat_at {
             self.count_links(now);
-            self.keep_hints();
+            self.keep_hints(now);
             self.beat(now);
         }
         self.due = self.next_deadline().unwrap_or(now);

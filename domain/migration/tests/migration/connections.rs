@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Body, Input, PeerId};
+use mainstay_migration::{Body, Input, NatType, PeerId};
 
 use crate::net::{Net, peer};
 
@@ -134,4 +134,37 @@ fn who_comes_over_from_another_side_has_its_hosts_list() {
     net.run(Duration::from_secs(12));
     assert_eq!(net.host(), peer(2), "its game is further");
     assert_eq!(net.session(peer(3)).hints(), net.session(peer(2)).hints());
+}
+
+/// "kept by the host and known to all": of twenty somebody's hint changes with nearly each beat, and everybody is told of all that changed in a second as
+/// one list.
+#[test]
+fn a_list_of_a_large_session_stands_for_a_second() {
+    for (players, lists_of_five_seconds) in [(5_u128, 25..=60), (20, 4..=6)] {
+        let mut net = Net::of(players);
+        net.overheard = Some(Vec::new());
+        for turn in 0..50_u16 {
+            let (one, ping_ms) = (u128::from(turn) % (players - 1) + 2, 50 + 40 * turn);
+            net.give(peer(one), Input::Reachable { nat: NatType::Open, ping_ms });
+            net.run(Duration::from_millis(100));
+        }
+        let (heard, _) = lists(&mut net, 3);
+        assert!(lists_of_five_seconds.contains(&heard), "{heard} lists came to one of {players}");
+    }
+}
+
+/// What is on its way to a member of a large session is not sent to it with each of its beats until it comes.
+#[test]
+fn what_is_on_its_way_in_a_large_session_is_not_sent_again() {
+    let mut net = Net::of(20);
+    net.travels = |body| {
+        let is_long = matches!(body, Body::View(_) | Body::Roster(_) | Body::Hints(_));
+        Duration::from_millis(if is_long { 190 } else { 20 })
+    };
+    net.overheard = Some(Vec::new());
+    net.join(peer(21));
+    net.run(Duration::from_millis(900));
+    let heard = net.overheard.take().unwrap();
+    let rosters = heard.iter().filter(|(_, to, it)| *to == peer(3) && matches!(it.body, Body::Roster(_)));
+    assert_eq!(rosters.count(), 1);
 }
