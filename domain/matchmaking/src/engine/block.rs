@@ -402,6 +402,10 @@ impl Closing {
     }
 
     fn close(&self, word: u64) -> u64 {
+        // Most queues have fewer regions and values than there are marks for.
+        if word & self.kept == 0 {
+            return 0;
+        }
         let steps = self.moved.iter().enumerate();
         steps.fold(word & self.kept, |word, (by, moved)| {
             let moves = word & moved;

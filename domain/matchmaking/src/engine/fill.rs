@@ -12,16 +12,17 @@
 //!   more than [`TRIES_MAX`] of them.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::card::Card;
 use super::group::Likeness;
-use super::lanes::{LANES_MAX, Larges, Parties, bits, members};
-use super::plan::{Plan, Similarity};
+use super::lanes::{Candidate, LANES_MAX, Larges, Parties, bits, members};
+use super::plan::Similarity;
 use super::pool::{Part, primary};
 use super::rank::Rank;
 use super::search::{Field, Found, Searcher};
-use super::slab::{Handle, Ref, WILD};
-use super::walk::Walk;
+use super::slab::{Handle, Ref};
+use super::walk::{Met, Walk};
 
 /// Candidates are ranked by all rules who have so many players at least, together; twice as many as a match holds where that is more.
 const NEAREST_MIN: u32 = 16;
@@ -37,15 +38,7 @@ pub(super) struct Near {
     /// As they were met.
     cards: Vec<Card>,
     /// In the order in which they are tried.
-    candidates: Vec<Candidate>,
-}
-
-/// A candidate: its lanes, and which of the cards it is. Short, for candidates are put in order and asked for their lanes often.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
-    lanes: u64,
-    card: u16,
-    players: u8,
+    pub candidates: Vec<Candidate>,
 }
 
 impl Near {
@@ -54,7 +47,7 @@ impl Near {
         self.candidates.clear();
     }
 
-    const fn len(&self) -> usize {
+    pub(super) const fn len(&self) -> usize {
         self.candidates.len()
     }
 
@@ -66,19 +59,24 @@ impl Near {
 
     /// Keeps whoever was put down last, in these lanes.
     fn keep(&mut self, lanes: u64) {
-        let card = self.cards.len() - 1;
-        let players = self.cards[card].players;
-        self.candidates.push(Candidate { lanes, card: u16::try_from(card).unwrap_or(u16::MAX), players });
+        let at = self.cards.len() - 1;
+        let (players, card) = (self.cards[at].players, u16::try_from(at).unwrap_or(u16::MAX));
+        self.candidates.push(Candidate { lanes, card, players });
     }
 
-    fn card(&self, candidate: &Candidate) -> &Card {
+    pub(super) fn card(&self, candidate: &Candidate) -> &Card {
         &self.cards[usize::from(candidate.card)]
     }
 
-    /// Those of the first so many who are in a lane.
-    fn of_lane(&self, first: usize, lane: u32) -> impl Iterator<Item = &Card> + Clone {
-        let here = members(lane, &self.candidates[..first], |it| it.lanes);
-        here.map(|at| self.card(&self.candidates[at]))
+    /// Those of some who are in a lane, each with its place.
+    pub(super) fn of_lane(
+        &self,
+        some: Range<usize>,
+        lane: u32,
+    ) -> impl Iterator<Item = (u16, &Card)> + Clone {
+        let from = some.start;
+        let here = members(lane, &self.candidates[some], |it| it.lanes);
+        here.map(move |at| ((from + at) as u16, self.card(&self.candidates[from + at])))
     }
 }
 
@@ -87,6 +85,7 @@ impl Searcher {
     pub(super) fn fill(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
         let mut near = core::mem::take(&mut self.near);
         near.clear();
+        self.fillings.clear();
         let found = self.fill_from(field, part, seed, &mut near);
         self.near = near;
         found
@@ -148,26 +147,30 @@ impl Searcher {
             let due = self.lanes.count(candidate.lanes, candidate.players);
             at += 1;
             for lane in bits(due) {
-                if !self.lanes.adds_up(lane) {
+                if !self.lanes.adds_up(lane, &near.candidates[..at]) {
                     continue;
                 }
-                self.fill_lane(field, near.of_lane(at, lane), lane);
-                if self.group.players() == self.group.room()
-                    && let Some(found) = self.complete(field)
-                {
+                if !self.offer(field, near, at, lane) {
+                    self.lanes.put_off(lane);
+                    continue;
+                }
+                self.take_lane(field, near, at, lane);
+                let is_full = self.group.players() == self.group.room();
+                if is_full && let Some(found) = self.complete(field) {
                     return Some(found);
                 }
                 self.group.shrink(base);
-                self.lanes.put_off(lane);
+                if is_full { self.lanes.give_up(lane) } else { self.lanes.put_off(lane) }
             }
         }
-        if near.len() < NEAR_MAX && self.lanes.fullest(least).next().is_none() {
+        if near.len() < NEAR_MAX && self.lanes.fullest(least, &near.candidates).next().is_none() {
             return self.complete(field);
         }
         if near.len() == NEAR_MAX
-            && let Some(fullest) = self.lanes.fullest(0).next()
+            && let Some(fullest) = self.lanes.fullest(0, &near.candidates).next()
         {
-            self.fill_lane(field, near.of_lane(near.len(), fullest), fullest);
+            self.offer(field, near, near.len(), fullest);
+            self.take_lane(field, near, near.len(), fullest);
             self.fill_further(field, &mut walk);
             if let Some(found) = self.complete(field) {
                 return Some(found);
@@ -270,47 +273,12 @@ impl Searcher {
         }
     }
 
-    /// Adds whoever of a lane fits, in their order; where a group needs large parties, those first.
-    fn fill_lane<'a>(&mut self, field: Field<'_>, here: impl Iterator<Item = &'a Card> + Clone, lane: u32) {
-        let room = self.group.room();
-        let plan = field.plan;
-        if self.lanes.is_of_large(lane) {
-            let missing = plan.teams.len().saturating_sub(self.group.larges());
-            let larges = here.clone().filter(|it| it.players >= plan.large_from);
-            if larges.clone().count() < missing {
-                return;
-            }
-            for large in larges {
-                if self.group.larges() >= plan.teams.len() {
-                    break;
-                }
-                self.add(field, large);
-            }
-            if self.group.larges() < plan.teams.len() {
-                return;
-            }
-        }
-        if field.apart.is_empty() && self.group.judges_all(plan) {
-            self.group.push_fitting(plan, here);
-            return;
-        }
-        let base = self.group.members().len();
-        for candidate in here {
-            if self.group.players() == room {
-                return;
-            }
-            if !self.group.members()[..base].contains(&candidate.handle) {
-                self.add(field, candidate);
-            }
-        }
-    }
-
     /// Adds whoever fits on the rest of the way.
     fn fill_further(&mut self, field: Field<'_>, walk: &mut Walk<'_>) {
         while self.group.players() < self.group.room() {
             let room = self.group.room_left(field.plan);
             walk.narrow(self.filter(field, room), self.group.window());
-            let joins = |met: &super::walk::Met| {
+            let joins = |met: &Met| {
                 let card = || Card::of(field.plan, met.handle, field.slab.get(met.handle));
                 !self.group.members().contains(&met.handle) && self.add(field, &card())
             };
@@ -318,101 +286,5 @@ impl Searcher {
                 return;
             }
         }
-    }
-
-    /// "If no valid group can be formed, the service removes the last-added ticket and tries the next candidate."
-    fn fill_otherwise(&mut self, field: Field<'_>, near: &Near) -> Option<Found> {
-        let wanted = field.plan.min.saturating_sub(self.group.players());
-        let mut lane = core::mem::take(&mut self.lane);
-        let found = self.lanes.fullest(wanted).find_map(|at| {
-            lane.clear();
-            lane.extend(near.of_lane(near.len(), at).copied());
-            if self.could_gather(field, &lane) {
-                add_up(&lane, &mut self.sums);
-                self.try_all(field, &lane)
-            } else {
-                None
-            }
-        });
-        self.lane = lane;
-        found.or_else(|| self.complete(field))
-    }
-
-    /// Every grouping of these, in their order, until one is a match.
-    fn try_all(&mut self, field: Field<'_>, near: &[Card]) -> Option<Found> {
-        if !self.could_suffice(field, near) {
-            return None;
-        }
-        let room = self.group.room();
-        for at in 0..near.len() {
-            if self.group.players() == room || !self.may_add_up(field.plan, near.len() - at) {
-                break;
-            }
-            let tries = self.tries.checked_sub(1)?;
-            self.tries = tries;
-            if !self.add(field, &near[at]) {
-                continue;
-            }
-            if let Some(found) = self.try_all(field, &near[at + 1..]) {
-                return Some(found);
-            }
-            self.group.pop();
-        }
-        self.complete(field)
-    }
-
-    /// Whether the last so many of a lane can make the group as large as a match, by their sizes alone.
-    fn may_add_up(&self, plan: &Plan, last: usize) -> bool {
-        let sizes = (u128::MAX << plan.min) & !(u128::MAX << self.group.room() << 1);
-        self.sums[last] << self.group.players() & sizes != 0
-    }
-
-    /// Whether those who still fit by number and size are enough, also to have a large party on each team or none.
-    fn could_suffice(&self, field: Field<'_>, near: &[Card]) -> bool {
-        let plan = field.plan;
-        let mut wanted = plan.min.saturating_sub(self.group.players());
-        let mut larges = match (self.similarity(field), self.group.larges()) {
-            (Similarity::Any, _) | (Similarity::Alike, 0) => 0,
-            (Similarity::Alike, larges) => plan.teams.len().saturating_sub(larges),
-        };
-        let (low, high) = self.group.window();
-        let room = self.group.room_left(plan);
-        for candidate in near {
-            if wanted == 0 && larges == 0 {
-                break;
-            }
-            if candidate.players > room
-                || (candidate.number != WILD && !(low..=high).contains(&candidate.number))
-            {
-                continue;
-            }
-            wanted = wanted.saturating_sub(candidate.players);
-            match plan.row(candidate.step).similarity {
-                // It may come to be the eldest, and then decides.
-                Similarity::Any => larges = 0,
-                Similarity::Alike => {
-                    larges = larges.saturating_sub(usize::from(candidate.players >= plan.large_from));
-                }
-            }
-        }
-        wanted == 0 && larges == 0 && self.could_total(field, near)
-    }
-
-    /// Whether all of these together would be enough for every rule on sums.
-    fn could_total(&self, field: Field<'_>, near: &[Card]) -> bool {
-        field.plan.totals.iter().enumerate().all(|(rule, it)| {
-            let totals = near.iter().map(|candidate| field.slab.get(candidate.handle).total(rule));
-            self.group.total(rule) + totals.sum::<i64>() >= it.min_ever
-        })
-    }
-}
-
-/// Which sums of players the last none, one, two and so on of a lane can make, one bit each.
-fn add_up(lane: &[Card], sums: &mut Vec<u128>) {
-    sums.clear();
-    sums.push(1);
-    for candidate in lane.iter().rev() {
-        let fewer = sums[sums.len() - 1];
-        sums.push(fewer | fewer << candidate.players);
     }
 }

@@ -7,6 +7,7 @@ use super::census::{Census, Marked};
 use super::plan::{Plan, Similarity};
 use super::pool::Part;
 use super::search::{Field, Searcher};
+use super::sides::Sides;
 use super::slab::{Handle, Kind, Ref, WILD};
 
 /// Somebody who may join.
@@ -110,10 +111,10 @@ impl Searcher {
     }
 
     /// Whether the players of some of these make a match with the group, also with a large party on each team or none.
-    fn could_add_up<'a>(&self, field: Field<'_>, those: impl Iterator<Item = &'a Stander>) -> bool {
+    fn could_add_up<'a>(&self, field: Field<'_>, those: impl Iterator<Item = &'a Stander> + Clone) -> bool {
         let plan = field.plan;
         let (mut sums, mut small, mut larges, mut is_eased) = (1_u128, 1_u128, self.group.larges(), false);
-        for it in those {
+        for it in those.clone() {
             sums |= sums << it.players;
             match it.party {
                 Party::Small => small |= small << it.players,
@@ -127,7 +128,32 @@ impl Searcher {
             Similarity::Any => false,
             Similarity::Alike => !is_eased && larges < plan.teams.len(),
         };
+        let similarity = if is_eased { Similarity::Any } else { self.similarity(field) };
         is_match(if apart && self.group.larges() == 0 { small } else { sums })
             && !(apart && self.group.larges() > 0)
+            && self.could_be_seated(field, those, similarity)
+    }
+
+    /// Whether some of these have seats on two small teams with the group.
+    fn could_be_seated<'a>(
+        &self,
+        field: Field<'_>,
+        those: impl Iterator<Item = &'a Stander>,
+        similarity: Similarity,
+    ) -> bool {
+        let plan = field.plan;
+        let Some(cells) = plan.cells.filter(|_| !self.group.has_backfill()) else { return true };
+        let mut sides = Sides::EMPTY;
+        for handle in self.group.members() {
+            let players = field.slab.get(*handle).shape().players;
+            sides.seat(players, players >= plan.large_from);
+        }
+        for it in those {
+            sides.offer(it.players, it.players >= plan.large_from);
+            if sides.reach(cells, similarity) {
+                return true;
+            }
+        }
+        sides.reach(cells, similarity)
     }
 }

@@ -9,11 +9,13 @@
 use alloc::vec::Vec;
 
 use super::card::Card;
+use super::filling::Filling;
+use super::frame::Frame;
 use super::games::Game;
 use super::judged::{Judged, Rule};
 use super::plan::Plan;
 use super::rest::Rest;
-use super::slab::{Handle, Kind, Layout, Slab, WILD};
+use super::slab::{Handle, Layout, Slab};
 use super::walk::Window;
 
 /// A group under construction. Kept between searches, so that growing allocates nothing.
@@ -25,110 +27,6 @@ pub(super) struct Group {
     members: Vec<Handle>,
     /// Of all groups.
     pub judged: Judged,
-}
-
-/// What some tickets allow together.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    /// Since when the eldest waits, and its arrival.
-    eldest: (u64, u64),
-    regions: u64,
-    /// Of two teams: which numbers of players the first can have, one bit each.
-    splits: u64,
-    /// The hull of the primary numbers.
-    low: i64,
-    high: i64,
-    /// The meet of their windows.
-    floor: i64,
-    ceiling: i64,
-    /// What all share of the first list, and how much of it they have to.
-    shared: u64,
-    need: u16,
-    eldest_step: u16,
-    players: u8,
-    room: u8,
-    largest: u8,
-    /// How many large parties.
-    larges: u8,
-    has_backfill: bool,
-}
-
-impl Frame {
-    /// Takes one more ticket, that it [admits](Self::admits).
-    fn take(&mut self, plan: &Plan, card: &Card) {
-        self.players = self.players.saturating_add(card.players);
-        self.room = self.room.min(card.room);
-        self.regions &= card.regions;
-        self.shared &= card.values;
-        self.need = self.need.max(card.need);
-        if card.number != WILD {
-            self.low = self.low.min(card.number);
-            self.high = self.high.max(card.number);
-            self.floor = self.floor.max(card.number - card.reach);
-            self.ceiling = self.ceiling.min(card.number + card.reach);
-        }
-        match card.kind {
-            Kind::Backfill => self.has_backfill = true,
-            Kind::Ordinary => self.splits = self.splits_with(card.players),
-        }
-        self.largest = self.largest.max(card.players);
-        self.larges += u8::from(card.players >= plan.large_from);
-        if (card.since, card.arrival) < self.eldest {
-            (self.eldest, self.eldest_step) = ((card.since, card.arrival), card.step);
-        }
-    }
-
-    /// Which numbers of players the first of two teams can have with so many more.
-    fn splits_with(&self, players: u8) -> u64 {
-        self.splits | self.splits.checked_shl(players.into()).unwrap_or(0)
-    }
-
-    fn is_near(&self, card: &Card) -> bool {
-        let (floor, ceiling) = (card.number.wrapping_sub(card.reach), card.number.wrapping_add(card.reach));
-        // Nearly always all of it holds: one question costs less than four.
-        let allows_it = (self.floor <= card.number) & (card.number <= self.ceiling);
-        let is_allowed = (floor <= self.low) & (self.high <= ceiling);
-        (card.number == WILD) | (allows_it & is_allowed)
-    }
-
-    fn shares_enough(&self, card: &Card) -> bool {
-        is_enough(self.shared & card.values, self.need.max(card.need))
-    }
-
-    /// The rule that does not let a ticket in; `None` where it is the teams' room.
-    #[cold]
-    fn refusing(&self, plan: &Plan, card: &Card) -> Option<Rule> {
-        if !self.is_near(card) {
-            plan.primary.map(Rule::Number)
-        } else if self.regions & card.regions == 0 {
-            Some(Rule::Region)
-        } else {
-            (!self.shares_enough(card)).then_some(Rule::List(0))
-        }
-    }
-
-    /// Whether every rule judged here allows one more ticket.
-    #[inline]
-    fn admits(&self, plan: &Plan, card: &Card) -> bool {
-        let players = self.players.saturating_add(card.players);
-        let fits = (players <= self.room.min(card.room))
-            & (self.regions & card.regions != 0)
-            & self.shares_enough(card)
-            & self.is_near(card);
-        fits && match card.kind {
-            Kind::Backfill => !self.has_backfill,
-            Kind::Ordinary => self.splits_with(card.players) & plan.splits(players) != 0,
-        }
-    }
-}
-
-/// Most lists ask for one common value: then nothing is counted.
-const fn is_enough(shared: u64, need: u16) -> bool {
-    match need {
-        0 => true,
-        1 => shared != 0,
-        need => shared.count_ones() >= need as u32,
-    }
 }
 
 /// What a group of one ticket asks of others in its step, beside its window: they ask the same of it. So whoever is met within the window
@@ -183,24 +81,7 @@ impl Group {
         self.rest.reset(plan, layout);
         self.members.clear();
         self.frames.clear();
-        self.frames.push(Frame {
-            eldest: (u64::MAX, u64::MAX),
-            regions: u64::MAX,
-            splits: 1,
-            low: i64::MAX,
-            high: i64::MIN,
-            floor: i64::MIN,
-            ceiling: i64::MAX,
-            shared: u64::MAX,
-            need: 0,
-            eldest_step: 0,
-            players: 0,
-            // More than its teams hold is no match.
-            room: if plan.teams.is_empty() { plan.max } else { plan.max.min(plan.seats) },
-            largest: 0,
-            larges: 0,
-            has_backfill: false,
-        });
+        self.frames.push(Frame::of_nobody(plan));
     }
 
     /// Adds a ticket if every rule between tickets allows it.
@@ -258,27 +139,35 @@ impl Group {
         self.rest.is_none() && (plan.pair.is_some() || plan.teams.is_empty())
     }
 
-    /// Adds whoever of these fits, in their order, until there is no more room. They are [taken back](Self::shrink) together, and so cost
-    /// much less than those who are [added](Self::push) one by one. Every rule [is judged here](Self::judges_all).
-    pub(super) fn push_fitting<'a>(&mut self, plan: &Plan, cards: impl Iterator<Item = &'a Card>) {
-        let (before, members) = (*self.frame(), self.members.len());
-        let mut frame = before;
-        for card in cards {
-            if frame.players == before.room {
+    /// Offers tickets to what a [lane](super::filling) has so far, in their order and each with its place, until there is no more room.
+    /// Every rule [is judged here](Self::judges_all).
+    pub(super) fn offer<'a>(
+        &mut self,
+        plan: &Plan,
+        filling: &mut Filling,
+        those: impl Iterator<Item = (u16, &'a Card)>,
+    ) {
+        for (place, card) in those {
+            if filling.is_full() {
                 break;
             }
-            if self.members[..members].contains(&card.handle) {
+            // Only large parties are taken out of turn.
+            if card.players >= plan.large_from && filling.has(place) {
                 continue;
             }
-            if !frame.admits(plan, card) {
-                self.refuse(plan, frame.refusing(plan, card));
-                continue;
+            if filling.frame.admits(plan, card) {
+                filling.take(plan, place, card);
+                self.judged.candidate_fits();
+            } else {
+                self.refuse(plan, filling.frame.refusing(plan, card));
             }
-            frame.take(plan, card);
-            self.members.push(card.handle);
-            self.judged.candidate_fits();
         }
-        self.frames.push(frame);
+    }
+
+    /// Adds all that a lane has. They are [taken back](Self::shrink) together.
+    pub(super) fn push_filling(&mut self, filling: &Filling, card: impl Fn(u16) -> Handle) {
+        self.members.extend(filling.taken.iter().map(|place| card(*place)));
+        self.frames.push(filling.frame);
     }
 
     /// Takes the last ticket back, that was added alone.
@@ -329,7 +218,7 @@ impl Group {
         self.frame().low
     }
 
-    fn frame(&self) -> &Frame {
+    pub(super) fn frame(&self) -> &Frame {
         &self.frames[self.frames.len() - 1]
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Interner {
     sets: Vec<(u64, u32)>,
     /// Which of them was asked for last.
     last: usize,
+    /// Where the texts of whoever named the most of them are, in their order, and their numbers. Most tickets name the same.
+    list: Vec<(usize, u32)>,
     /// Which number was found last for a text at [some place](place): of lists of few values always the one that is asked for.
     lately: [u32; PLACES],
 }
@@ -38,8 +40,12 @@ const PLACES: usize = 256;
 /// Where it is remembered, for texts at one place.
 fn place(text: &Arc<str>) -> usize {
     // Texts made one after the other are about as far from each other: so multiples keep them apart (Knuth, section 6.4).
-    let at = text.as_ptr().addr() as u64;
+    let at = address(text) as u64;
     (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.ilog2())) as usize
+}
+
+fn address(text: &Arc<str>) -> usize {
+    text.as_ptr().addr()
 }
 
 impl Held {
@@ -57,6 +63,7 @@ impl Interner {
             free: Vec::new(),
             sets: Vec::new(),
             last: 0,
+            list: Vec::new(),
             lately: [0; PLACES],
         }
     }
@@ -78,9 +85,42 @@ impl Interner {
         self.number_each(texts.map(|text| (text, ())), 1, |id, ()| tell(id));
     }
 
-    /// The same, held so many times more; of none they are to be [held](Self::hold_all) at once.
+    /// The same with what comes with each, to be [held](Self::hold_all) at once.
     #[inline]
-    pub(super) fn number_each<'a, T>(
+    pub(super) fn number_all<T: Copy>(&mut self, texts: &[(Arc<str>, T)], mut tell: impl FnMut(u32, T)) {
+        let mut same = 0;
+        for ((at, id), (text, with)) in self.list.iter().zip(texts) {
+            if *at != address(text) {
+                break;
+            }
+            tell(*id, *with);
+            same += 1;
+        }
+        if same < texts.len() {
+            self.number_others(texts, same, tell);
+        }
+    }
+
+    #[inline(never)]
+    fn number_others<T: Copy>(&mut self, texts: &[(Arc<str>, T)], from: usize, mut tell: impl FnMut(u32, T)) {
+        let mut ids = Vec::new();
+        self.number_each(texts.iter().map(|(text, with)| (text, *with)), 0, |id, with| ids.push((id, with)));
+        ids[from..].iter().for_each(|(id, with)| tell(*id, *with));
+        // A text that is held stays where it is.
+        if texts.len() > self.list.len() {
+            self.list.clear();
+            for ((text, _), (id, _)) in texts.iter().zip(ids) {
+                if !self.held[id as usize].is(text) {
+                    break;
+                }
+                self.list.push((address(text), id));
+            }
+        }
+    }
+
+    /// The numbers of some texts with what comes with each, each held so many times more.
+    #[inline]
+    fn number_each<'a, T>(
         &mut self,
         texts: impl Iterator<Item = (&'a Arc<str>, T)>,
         times: u32,
@@ -190,6 +230,7 @@ impl Interner {
 
     #[inline(never)]
     fn give_back(&mut self, id: u32) {
+        self.list.clear();
         if let Some(text) = self.held[id as usize].text.take() {
             self.ids.remove(&text);
             self.free.push(id);
@@ -244,8 +285,17 @@ mod tests {
             let dice = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
             if dice & 1 == 0 || held.is_empty() {
                 let named = (0..8).filter(|at| dice >> (at + 8) & 1 == 1);
-                let mut ids = 0_u64;
-                interner.number_each(named.map(|at: usize| (&texts[at], ())), 0, |id, ()| ids |= 1 << id);
+                let named: Vec<(Arc<str>, usize)> = named.map(|at| (texts[at].clone(), at)).collect();
+                let (mut ids, mut told) = (0_u64, Vec::new());
+                interner.number_all(&named, |id, at| {
+                    ids |= 1 << id;
+                    told.push((id, at));
+                });
+                let expected = named.iter().map(|(text, at)| (Some(text), *at));
+                assert!(
+                    told.iter().map(|(id, at)| (interner.text(*id), *at)).eq(expected),
+                    "in round {round}"
+                );
                 interner.hold_all(ids);
                 held.push(ids);
             } else {

@@ -42,6 +42,14 @@ pub(super) struct Larges {
     pub missing: usize,
 }
 
+/// Somebody who was met: its lanes, and which of the cards it is. Short, for candidates are put in order and asked for their lanes often.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub lanes: u64,
+    pub card: u16,
+    pub players: u8,
+}
+
 /// The lanes of one search, and the players met in each.
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
@@ -61,8 +69,6 @@ pub(super) struct Lanes {
     /// What the first so many of those who were met can add up to, ticket by ticket, one bit each; of none nothing is written.
     sums: [u128; LANES_MAX],
     summed: [u8; LANES_MAX],
-    /// The lanes and players of whoever was met.
-    met: Vec<(u64, u8)>,
     /// How many large parties were met in each lane of them.
     larges: [u8; LANES_MAX],
     /// At how many players a lane is tried; never, as long as it lacks large parties.
@@ -85,7 +91,6 @@ impl Default for Lanes {
             players: none,
             sums: [1; LANES_MAX],
             summed: [0; LANES_MAX],
-            met: Vec::new(),
             larges: [0; LANES_MAX],
             due: none,
             wanted: 0,
@@ -143,7 +148,6 @@ impl Lanes {
         self.parts = self.count_all().div_ceil(COUNTED);
         let lanes = self.parts * COUNTED;
         self.players[..lanes].fill(0);
-        self.met.clear();
         self.summed[..lanes].fill(0);
         self.due[..lanes].fill(self.wanted);
         if let Parties::NoneOrEach(Larges { missing: 1.., .. }) | Parties::Each(Larges { missing: 1.., .. }) =
@@ -234,7 +238,6 @@ impl Lanes {
 
     /// Counts the players of somebody who was met in the lanes of that ticket; says in which of those there may be enough now.
     pub(super) fn count(&mut self, lanes: u64, players: u8) -> u64 {
-        self.met.push((lanes, players));
         if players >= self.large_from {
             self.count_large(lanes);
         }
@@ -267,22 +270,22 @@ impl Lanes {
     }
 
     /// Whether some of the players met in a lane are just as many as are wanted.
-    pub(super) fn adds_up(&mut self, lane: u32) -> bool {
-        self.sums(lane) >> self.wanted & 1 == 1
+    pub(super) fn adds_up(&mut self, lane: u32, met: &[Candidate]) -> bool {
+        self.sums(lane, met) >> self.wanted & 1 == 1
     }
 
     /// What the players met in a lane can add up to; asked for only where they are enough.
-    fn sums(&mut self, lane: u32) -> u128 {
+    fn sums(&mut self, lane: u32, met: &[Candidate]) -> u128 {
         let (sums, summed) = (&mut self.sums[lane as usize], &mut self.summed[lane as usize]);
         if *summed == 0 {
             *sums = 1;
         }
-        let met = &self.met[usize::from(*summed)..];
-        for at in members(lane, met, |(lanes, _)| *lanes) {
-            *sums |= *sums << met[at].1;
+        let later = &met[usize::from(*summed)..];
+        for at in members(lane, later, |it| it.lanes) {
+            *sums |= *sums << later[at].players;
         }
         // No more are met than are kept.
-        *summed = u8::try_from(self.met.len()).unwrap_or(u8::MAX);
+        *summed = u8::try_from(met.len()).unwrap_or(u8::MAX);
         *sums
     }
 
@@ -292,13 +295,19 @@ impl Lanes {
         self.due[lane as usize] = self.players[lane as usize] + (self.wanted / 4).max(1);
     }
 
+    /// A lane was full and is no match: whoever else is met, it stays full of the same.
+    pub(super) fn give_up(&mut self, lane: u32) {
+        self.due[lane as usize] = NEVER;
+    }
+
     /// The lanes whose players can add up to so many at least, and no more than are wanted; the fullest first.
-    pub(super) fn fullest(&mut self, least: u8) -> impl Iterator<Item = u32> + use<> {
+    pub(super) fn fullest(&mut self, least: u8, met: &[Candidate]) -> impl Iterator<Item = u32> + use<> {
         let enough = (u128::MAX << least) & !(u128::MAX << self.wanted << 1);
         let mut left = 0;
         for lane in 0..self.count_all() {
             let players = self.players[lane];
-            let full = players > 0 && players >= u16::from(least) && self.sums(lane as u32) & enough != 0;
+            let full =
+                players > 0 && players >= u16::from(least) && self.sums(lane as u32, met) & enough != 0;
             left |= u64::from(full) << lane;
         }
         let players = self.players;

@@ -12,6 +12,8 @@ mod card;
 mod census;
 mod complete;
 mod fill;
+mod filling;
+mod frame;
 mod games;
 mod gather;
 mod group;
@@ -22,11 +24,13 @@ mod key;
 mod lanes;
 mod near;
 mod order;
+mod otherwise;
 mod plan;
 mod pool;
 mod rank;
 mod rest;
 mod search;
+mod sides;
 mod slab;
 mod teams;
 #[cfg(test)]
@@ -220,11 +224,10 @@ impl Engine {
         };
         let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
         let (mut latencies, mut measured) = ([UNMEASURED; REGIONS_MAX], 0);
-        let named = facts.latencies.iter().map(|(region, latency)| (region, *latency));
-        self.regions.number_each(named, 0, |region, latency| {
+        self.regions.number_all(&facts.latencies, |region, latency| {
             // The front door lets no more regions in than there is room for.
             if let Some(at) = latencies.get_mut(region as usize) {
-                *at = u16::try_from(latency).unwrap_or(UNMEASURED).min(UNMEASURED - 1);
+                *at = latency.min(u32::from(UNMEASURED) - 1) as u16;
                 measured |= 1 << region;
             }
         });

@@ -7,6 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::judged::Rule;
+use super::sides;
 use super::slab::{Kind, Ref, WILD};
 use crate::spec::{Enforced, Expansion, Gather, Missing, QueueSpec, RuleKind, Threshold, Weight};
 
@@ -33,6 +34,8 @@ pub(super) struct Plan {
     /// Of two such teams: for each number of players that both have together, which numbers the first can have, one bit each. Of
     /// others nothing is asked, and any will do.
     splits: [u64; SPLITS],
+    /// Of two small teams: what both may have, as [sides](super::sides) are put down.
+    pub cells: Option<u64>,
     /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
     pub large_from: u8,
     /// The most players all teams hold.
@@ -177,6 +180,13 @@ impl Plan {
                 _ => None,
             },
             splits: [u64::MAX; SPLITS],
+            cells: match &spec.teams[..] {
+                [first, second] if first.max.max(second.max) <= u32::from(sides::MOST) => Some(sides::cells(
+                    small(first.min)..=small(first.max),
+                    small(second.min)..=small(second.max),
+                )),
+                _ => None,
+            },
             team_numbers: 0,
             starts: seconds.iter().map(|at| u64::from(*at) * 1_000).collect(),
             rows,

@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 use super::apart::Apart;
 use super::block::Filter;
 use super::card::Card;
-use super::fill::{Candidate, Near, TRIES_MAX};
+use super::fill::{Near, TRIES_MAX};
+use super::filling::Fillings;
 use super::games::Games;
 use super::gather::Stander;
 use super::group::Group;
 use super::judged::Judged;
-use super::lanes::{Lanes, Names};
+use super::lanes::{Candidate, Lanes, Names};
 use super::plan::{Plan, Similarity};
 use super::pool::{Part, Pool, primary};
 use super::rank::Slack;
@@ -85,6 +86,8 @@ pub(super) struct Searcher {
     pub(super) nobody_lately: u8,
     /// How many candidates may still be tried in other groupings.
     pub(super) tries: u32,
+    /// How far each lane is filled.
+    pub(super) fillings: Fillings,
     /// Searches that ended for want of tries.
     pub exhausted: u64,
 }

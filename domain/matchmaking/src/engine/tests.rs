@@ -1,5 +1,6 @@
 //! The index and the walk through it, against a list that is sorted anew each time.
 
+use core::ops::Range;
 use std::vec::Vec;
 
 use proptest::prelude::*;
@@ -7,6 +8,7 @@ use proptest::prelude::*;
 use super::block::{Block, Entry, Filter, Mark, Marks};
 use super::card::Card;
 use super::census::Census;
+use super::filling::Fillings;
 use super::group::Group;
 use super::index::Index;
 use super::key::Key;
@@ -268,5 +270,34 @@ proptest! {
             prop_assert!(admits || !lets_in);
             prop_assert!(lets_in || !admits || seed.step != other.step);
         }
+    }
+
+    /// Whoever is offered to a lane bit by bit is taken as a group would take them one by one.
+    #[test]
+    fn a_lane_takes_whom_a_group_takes(seed in cards(), others in proptest::collection::vec(cards(), 0..24), first in any::<usize>()) {
+        let teams = ["red", "blue"].map(|name| TeamSpec { name: name.into(), min: 5, max: 5 });
+        let plan = plan_of(10, teams.to_vec());
+        let slab = Slab::new(Layout::new(&plan, &[], 0));
+        let others: Vec<Card> = (1..).zip(others).map(|(handle, card)| Card { handle, ..card }).collect();
+        let mut group = Group::default();
+        group.reset(&plan, slab.layout());
+        prop_assert!(group.push(&plan, &slab, &seed));
+        let mut fillings = Fillings::default();
+        let filling = fillings.of(3, group.frame());
+        let places = |some: Range<usize>| (some.start as u16..).zip(&others[some]);
+        let first = first % (others.len() + 1);
+        for some in [0..first, first..others.len()] {
+            group.offer(&plan, filling, places(some));
+        }
+        group.push_filling(filling, |place| others[usize::from(place)].handle);
+        let taken = (group.members().to_vec(), group.window(), group.players(), group.eldest_step(), group.larges());
+        group.shrink(1);
+        for other in &others {
+            if group.players() < group.room() {
+                group.push(&plan, &slab, other);
+            }
+        }
+        let expected = (group.members().to_vec(), group.window(), group.players(), group.eldest_step(), group.larges());
+        prop_assert_eq!(taken, expected);
     }
 }

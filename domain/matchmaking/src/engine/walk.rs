@@ -350,7 +350,7 @@ impl Iterator for Walk<'_> {
         }
         let [any, above, below] = self.heads.each_ref().map(Met::order);
         let mut way = if below < above { BELOW } else { ABOVE };
-        if any < above.min(below) {
+        if self.any.is_some() && any < above.min(below) {
             way = ANY;
         }
         let met = self.heads[way];
