@@ -207,10 +207,11 @@ impl<G: Guards> Session<G> {
         true
     }
 
-    /// A member is heard that is on a side beside this confirmed host, and whose own may be gone: it cannot come back to a lower number. Certified anew
-    /// this host outranks the side, as it does where the two hosts meet.
+    /// A member is heard that is on a side beside this confirmed host, be it that it asks to be let in again, and whose own may be gone: it cannot come
+    /// back to a lower number. Certified anew this host outranks the side, as it does where the two hosts meet.
     pub(super) fn outrank_side(&mut self, now: Timestamp, from: PeerId, stamp: Stamp) {
-        let is_beside = self.fork.is_none() && stamp.epoch == self.stamp().epoch && self.is_member(from);
+        let is_of_side = stamp.epoch == self.stamp().epoch && stamp.fork > 0;
+        let is_beside = self.fork.is_none() && is_of_side && self.is_member(from);
         self.as_host(|reign| {
             if is_beside && reign.mandate == Mandate::Confirmed && reign.phase == Phase::Reigning {
                 reign.merging.get_or_insert(now);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Body, Epoch, Leads, Output, Stamp, Standing, StateId, WithoutMajority};
+use mainstay_migration::{
+    Body, CanBeHost, Epoch, Input, Leads, Output, Stamp, Standing, StateId, WithoutMajority,
+};
 
 use crate::joins::step_until;
 use crate::net::{Net, peer};
@@ -102,6 +104,24 @@ fn who_is_left_of_a_side_comes_over_at_once() {
     assert_eq!((net.host(), net.session(peer(1)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
 }
 
+/// I8: the same where whoever is left came in on that side, and cannot be host. The host that a majority confirms never met it, lets it in, and has the lower
+/// number: it is certified anew for one that only asks, too.
+#[test]
+fn who_came_in_on_a_side_whose_host_is_gone_comes_over() {
+    let mut net = Net::of(4);
+    for other in [1, 2, 4] {
+        [3, 9].into_iter().for_each(|one| net.cut_both(peer(one), peer(other)));
+    }
+    step_until(&mut net, |net| net.session(peer(3)).stamp() == ALONE);
+    net.join(peer(9));
+    step_until(&mut net, |net| net.peers.contains_key(&peer(9)));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(3));
+    net.cut.clear();
+    net.run(Duration::from_secs(6));
+    assert_eq!((net.host(), net.session(peer(9)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
+}
+
 /// Two of five go on alone, and the others' host goes on beside them with what it acknowledges. Then that one dies, and one of its members that
 /// nobody would follow comes to the side.
 fn come_over(net: &mut Net) -> StateId {
@@ -143,6 +163,54 @@ fn a_side_waits_for_what_was_acknowledged_as_any_new_host_does() {
     net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 2_000 } else { 20 });
     net.run(Duration::from_secs(8));
     assert!(has_led_from(&net, 2, later), "{later:?}");
+}
+
+/// How long it takes until that is so.
+#[track_caller]
+fn took(net: &mut Net, what: impl Fn(&Net) -> bool) -> Duration {
+    let since = net.now;
+    step_until(net, what);
+    net.now.since(since)
+}
+
+/// Whoever says so and gives nothing holds the side's certificate up for five seconds.
+#[test]
+fn a_side_waits_five_seconds_for_who_gives_nothing() {
+    let mut net = Net::of(5);
+    come_over(&mut net);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    net.overheard = Some(Vec::new());
+    step_until(&mut net, |net| {
+        net.overheard.iter().flatten().any(|(_, to, it)| *to == peer(4) && matches!(it.body, Body::Pull(_)))
+    });
+    let took = took(&mut net, |net| net.session(peer(2)).stamp() == Stamp::certified(Epoch(2)));
+    assert!(took >= Duration::from_millis(4_950) && took < Duration::from_millis(5_400), "{took:?}");
+}
+
+/// And its next host for five seconds in all: whoever comes meanwhile and says so, too, makes it no longer.
+#[test]
+fn the_next_host_of_a_side_waits_five_seconds_however_many_give_nothing() {
+    let mut net = Net::of(5);
+    cut_apart(&mut net);
+    step_until(&mut net, |net| net.session(peer(2)).held().id().stamp == ALONE);
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    // Or it would lead a side of its own.
+    net.give(peer(5), Input::Suitable(CanBeHost::NotYet));
+    net.cut.clear();
+    [2, 3, 4].into_iter().for_each(|other| net.cut_both(peer(5), peer(other)));
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    step_until(&mut net, |net| net.session(peer(4)).leader() == peer(2));
+    net.run(Duration::from_millis(200));
+    net.kill(peer(2));
+    step_until(&mut net, |net| net.session(peer(3)).is_host());
+    let acceded = net.now;
+    net.run(Duration::from_secs(2));
+    net.cut.clear();
+    step_until(&mut net, |net| net.session(peer(5)).leader() == peer(3));
+    step_until(&mut net, |net| net.seen[&peer(3)].outputs.iter().any(|it| matches!(it, Output::Lead { .. })));
+    let took = net.now.since(acceded);
+    assert!(took >= Duration::from_millis(4_950) && took < Duration::from_millis(5_200), "{took:?}");
 }
 
 /// The side's host dies before it is given that. Its successor goes on from it, and not from the side's own.
