@@ -23,6 +23,8 @@ pub trait Guards: Copy + Eq + Hash + Debug + 'static {
     const SESSION: bool = true;
     /// Under a lobby nobody is let in without its pass.
     const PASS: bool = true;
+    /// Whoever is told another past than it knows says so.
+    const PAST: bool = true;
 }
 
 /// All of them.

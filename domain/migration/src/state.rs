@@ -247,6 +247,13 @@ impl State {
         self.parts.iter().any(|part| part.id == id)
     }
 
+    /// What it has under the number of that one, where it is another: as whoever wrote it, who was told by nobody, or whose standby heard no beat with it.
+    /// Two sides without a majority may give the same number to different states.
+    pub(crate) fn instead_of(&self, told: StateId) -> Option<StateId> {
+        let is_another = |id: &StateId| (id.stamp, id.number) == (told.stamp, told.number) && *id != told;
+        self.parts.iter().map(|part| part.id).find(is_another).filter(|id| id.stamp.fork == 0)
+    }
+
     /// The host's game goes on. Its newest name is to be signed: [`State::sign`].
     ///
     /// # Errors

@@ -54,6 +54,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.old_claims += counts.old_claims;
         sum.of_another_version += counts.of_another_version;
         sum.meanwhile += counts.meanwhile;
+        sum.rewritten += counts.rewritten;
     }
     let often = [sum.moved, sum.joined, sum.certified, sum.inputs, sum.acknowledged, sum.questions, sum.told];
     assert!(often.iter().all(|&count| count >= 200), "{sum:?}");
@@ -81,6 +82,7 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.old_claims,
         sum.of_another_version,
         sum.meanwhile,
+        sum.rewritten,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
     assert!(sum.pelted >= 1_000, "{sum:?}");
@@ -120,13 +122,14 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// One that was certified and left before its game had given a state was followed by a side that had been merged away (6000000336), and one that
 /// had its majority again gave its session to a side without one (6000000636).
 /// A side's host waited for a state of another's, and who was left of a side did not come over (58 and 6000000189, by a later law).
+/// Who came in on a side whose host died, and could not be host, asked a confirmed one to be let in that never met it, was let in, and could not obey its lower number (20000001074).
 /// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
 /// one that was struck again as it thawed, for ever (6000000215).
 #[test]
 fn successions_that_once_broke_a_law_hold() {
     let early =
         [5, 60, 61, 122, 189, 215, 222, 264, 336, 389, 404, 462, 636, 674].map(|seed| 6_000_000_000 + seed);
-    for seed in early.into_iter().chain([58, 6_000_001_163, 7_000_000_030]) {
+    for seed in early.into_iter().chain([58, 6_000_001_163, 7_000_000_030, 20_000_001_074]) {
         holds(&succession::<Guarded>(seed, Text::None));
     }
 }
@@ -181,6 +184,7 @@ lacking! {
     NoConfirmation: CONFIRMATION;
     NoExclusion: EXCLUSION;
     NoPassCheck: PASS;
+    NoMemory: PAST;
     NoSealCheck: SEAL;
     NoSessionCheck: SESSION;
 }
@@ -220,6 +224,11 @@ fn without_the_exclusion_of_lost_peers_it_never_ends() {
 #[test]
 fn without_the_writers_seal_a_liar_replaces_the_game() {
     is_missed::<NoSealCheck>("nobody goes on from a state that no host wrote");
+}
+
+#[test]
+fn without_a_memory_of_names_a_new_host_rewrites_the_past() {
+    is_missed::<NoMemory>("whoever knows the past notices");
 }
 
 #[test]

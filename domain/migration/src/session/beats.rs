@@ -179,8 +179,9 @@ impl<G: Guards> Session<G> {
     fn hear_host(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
         match &beat.leads {
             Leads::Yes(side) => {
-                self.forget_other_side(side.state);
+                // What it holds it knows, until it forgets it.
                 self.hear_side(now, from, side, beat);
+                self.forget_other_side(side.state);
                 self.hear_host_again(now, beat.echo);
                 if matches!(self.leadership, Leadership::Follows) {
                     self.settle();

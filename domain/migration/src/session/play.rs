@@ -191,7 +191,8 @@ impl<G: Guards> Session<G> {
         self.note_branch(side.opened);
         // Of a later host nobody can have written anything: such names would push the honest ones out, and prove a forgery later.
         for told in [side.opened, side.state].into_iter().filter(|told| told.stamp <= stamp) {
-            if let Some(known) = self.names.hear(told) {
+            let known = self.names.hear(told).or_else(|| self.held.instead_of(told));
+            if let Some(known) = known.filter(|_| G::PAST) {
                 self.outputs.push(Output::Rewritten { host: from, told, known });
             }
         }

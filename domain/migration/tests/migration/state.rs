@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Epoch, Excerpt, Input, Kind, Leads, Level, Message, Output, PARTS_MAX, Part, PeerId,
-    Piece, STATE_BYTES_MAX, Side, Signature, Stamp, State, StateError, StateHash, StateId, Taken, Tick,
+    Body, CanBeHost, Epoch, Excerpt, Handover, Input, Kind, Leads, Level, Message, Output, PARTS_MAX, Part,
+    PeerId, Piece, STATE_BYTES_MAX, Side, Signature, Stamp, State, StateError, StateHash, StateId, Taken,
+    Tick,
 };
 
+use crate::joins::step_until;
 use crate::net::{Net, peer, snapshot};
 
 fn piece(tick: u64, kind: Kind, bytes: &[u8]) -> Piece {
@@ -248,6 +250,21 @@ fn a_new_host_waits_for_what_somebody_holds_who_lives() {
     }
 }
 
+/// And five seconds at most: what never comes holds the game up no longer.
+#[test]
+fn a_new_host_waits_five_seconds_for_what_never_comes() {
+    let mut net = Net::of(3);
+    net.cut.insert((peer(1), peer(2)));
+    net.run(Duration::from_millis(300));
+    net.kill(peer(1));
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    step_until(&mut net, |net| net.session(peer(2)).is_host());
+    let elected = net.now;
+    step_until(&mut net, |net| net.seen[&peer(2)].outputs.iter().any(|it| matches!(it, Output::Lead { .. })));
+    let took = net.now.since(elected);
+    assert!(took >= Duration::from_millis(4_950) && took < Duration::from_millis(5_200), "{took:?}");
+}
+
 /// Level none: "whatever the new host had replicated".
 #[test]
 fn at_level_none_nothing_is_sent() {
@@ -312,6 +329,29 @@ fn another_past_is_noticed() {
         net.say(peer(2), peer(3), Body::Beat(beat));
         assert_eq!(noticed(&net, 3), [Output::Rewritten { host: peer(2), told, known: heard.state }]);
         assert!(noticed(&net, 2).is_empty() && noticed(&net, 4).is_empty(), "nobody else was told so");
+    }
+}
+
+/// The same of whoever gave its session away: nobody tells a host what it wrote, and of two players nobody else could say so.
+#[test]
+fn who_wrote_the_past_notices_another() {
+    let edits: [fn(&mut Side) -> &mut StateId; 2] = [|side| &mut side.opened, |side| &mut side.state];
+    for edited in edits {
+        let mut net = Net::of(2);
+        net.idle = true;
+        let last = snapshot(Tick(net.seen[&peer(1)].tick.0 + 1));
+        net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Lobby, last });
+        step_until(&mut net, |net| net.session(peer(1)).leader() == peer(2));
+        let known = net.session(peer(1)).held().id();
+        assert_eq!(known.stamp, FIRST);
+        let mut beat = net.beat_of(peer(2));
+        let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
+        let told = StateId { hash: StateHash(known.hash.0 ^ 1), ..known };
+        *edited(side) = told;
+        let rewritten = Output::Rewritten { host: peer(2), told, known };
+        assert!(!net.seen[&peer(1)].outputs.contains(&rewritten));
+        net.say(peer(2), peer(1), Body::Beat(beat));
+        assert!(net.seen[&peer(1)].outputs.contains(&rewritten));
     }
 }
 

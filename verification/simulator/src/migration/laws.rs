@@ -20,6 +20,7 @@
 //! | I14 nobody waits for ever | [`is_let_in`], [`at_rest`] |
 //! | I15 a planned leave loses nothing | [`states`], [`at_rest`] |
 //! | I16 no panic, and limits everywhere | [`limits`], `live` |
+//! | a new host cannot rewrite the past (reference, section 5.7) | [`is_noticed`], [`is_rewritten`] |
 //! | I17 one seed, one world | `command_line`, `tests/migration.rs` |
 
 mod actors;
@@ -27,6 +28,7 @@ mod apart;
 mod hosts;
 mod limits;
 mod lists;
+mod pasts;
 mod states;
 mod troubles;
 
@@ -46,6 +48,8 @@ use self::hosts::Elections;
 pub(super) use self::hosts::{is_obeyed, votes};
 pub(super) use self::limits::OUTPUTS_MAX;
 use self::lists::Lists;
+use self::pasts::Pasts;
+pub(super) use self::pasts::{is_noticed, is_rewritten};
 use self::states::States;
 pub(super) use self::states::leads;
 use self::troubles::Troubles;
@@ -104,6 +108,7 @@ pub(super) struct Oracle {
     actors: Actors,
     elections: Elections,
     lists: Lists,
+    pasts: Pasts,
     troubles: Troubles,
     /// Since when two confirmed hosts act, while they do.
     two_act: Option<Micros>,

@@ -11,6 +11,7 @@ mod lies;
 mod listeners;
 mod lobby;
 mod moments;
+mod pasts;
 mod peer;
 mod scenario;
 mod several;
@@ -152,6 +153,8 @@ pub struct Counts {
     pub handed_on: u64,
     /// What hosts told that had to be acknowledged before.
     pub told: u64,
+    /// Times that somebody was told another past than it knew.
+    pub rewritten: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -172,6 +175,7 @@ pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
     let scenario = scenario.rough(mix(seed ^ scenario::ROUGH)).fated(mix(seed ^ scenario::FATED));
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
+    let scenario = scenario.edited(mix(seed ^ scenario::EDITED));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -181,6 +185,7 @@ pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
+    let scenario = scenario.edited(mix(seed ^ scenario::EDITED));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -276,6 +281,9 @@ struct World<G: Guards> {
     stormers: storms::Stormers,
     /// The chance of whoever is struck as a session takes a step.
     fates: Random,
+    /// The chance of whoever rewrites the past.
+    editors: Random,
+    edits: pasts::Edits,
     unrest: unrest::Unrest,
     session: SessionId,
     scenario: Scenario,
@@ -311,6 +319,8 @@ impl<G: Guards> World<G> {
             odds: Random::seeded(mix(random.clone().next())),
             stormers: storms::Stormers::default(),
             fates: Random::seeded(mix(!random.clone().next())),
+            editors: Random::seeded(mix(mix(random.clone().next()))),
+            edits: pasts::Edits::default(),
             unrest: unrest::Unrest::default(),
             session: SESSION,
             random,

@@ -434,6 +434,7 @@ impl<G: Guards> World<G> {
                     }
                 }
                 let message = self.as_it_is_told(id, message);
+                let message = self.as_it_is_edited(id, message);
                 self.transmit(id, to, Parcel::Protocol(Box::new(message)));
             }
             Output::Call(call, _) => return self.call(id, call),
@@ -446,6 +447,7 @@ impl<G: Guards> World<G> {
                 )?;
                 let game = Game::of(state.parts());
                 self.say(id, |_| format!("leads {stamp:?} from {:?}", state.id()));
+                self.perhaps_edits(id, stamp, state.id());
                 let holds = state.inputs();
                 // Of whom has left it may know no more: see `PLAYERS_MAX`.
                 let plays = |player: &PeerId| {
@@ -514,8 +516,7 @@ impl<G: Guards> World<G> {
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
             Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
             Output::Rewritten { host, told, known } => {
-                let what = format!("{host} told {id} {told:?}, known was {known:?}");
-                return Err(Broken::new("nobody rewrites the past", what));
+                return super::laws::is_rewritten(self, id, host, told, known);
             }
             Output::Confirmed(stamp) => self.say(id, |_| format!("is confirmed {stamp:?}")),
             // Its game gives one with every step.
@@ -719,6 +720,7 @@ impl<G: Guards> World<G> {
             Parcel::Protocol(message) if self.forges_state(to, from, &message) => Ok(()),
             Parcel::Protocol(message) => {
                 super::laws::is_not_its_own(self, to, from, &message)?;
+                super::laws::is_noticed(self, to, from, &message)?;
                 let joined = match &mut self.peer(to).life {
                     Life::In(session) => {
                         session.handle(now, Input::Message { from, message: *message });

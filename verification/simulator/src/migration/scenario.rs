@@ -44,6 +44,11 @@ const STRICT_IN: u64 = 4;
 /// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
 pub(super) const TERMS: u64 = 2_215 << 40;
 
+/// In one of how many worlds some hosts rewrite the past.
+const EDITED_IN: u64 = 6;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const EDITED: u64 = 837 << 40;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -90,6 +95,16 @@ pub(super) struct Scenario {
     pub comers: Comers,
     /// Whether anybody is struck as the session takes a step.
     pub fates: Fates,
+    /// What hosts make of the past.
+    pub pasts: Pasts,
+}
+
+/// What hosts make of the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pasts {
+    Kept,
+    /// See [`super::pasts`].
+    Edited,
 }
 
 /// Whether anybody is struck as a session takes a step.
@@ -190,6 +205,7 @@ impl Scenario {
             storms: Storms::None,
             comers: Comers::Few,
             fates: Fates::Spared,
+            pasts: Pasts::Kept,
         }
     }
 
@@ -325,6 +341,12 @@ impl Scenario {
         Self { level, takeover: if is_strict { Takeover::Strict } else { Takeover::Fast }, ..self }
     }
 
+    /// The same world, where now and then a host rewrites the past. The lot is none of those that the world itself draws from.
+    pub(super) fn edited(self, lot: u64) -> Self {
+        let pasts = if lot.is_multiple_of(EDITED_IN) { Pasts::Edited } else { Pasts::Kept };
+        Self { pasts, ..self }
+    }
+
     pub(super) fn draw(random: &mut Random) -> Self {
         let faults = match random.below(4 * CRASHES_ONLY_IN) {
             0..=3 => Faults::HostCrashes,
@@ -372,6 +394,7 @@ impl Scenario {
             storms: Storms::None,
             comers: Comers::Few,
             fates: Fates::Spared,
+            pasts: Pasts::Kept,
         }
     }
 }
