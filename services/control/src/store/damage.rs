@@ -89,12 +89,7 @@ impl Store {
             if found.is_dir() {
                 self.relink(&path, damaged, sha256)?;
             } else if found.ino() == damaged {
-                let link = self.root.join("uploads").join(format!("mended-{sha256}"));
-                match fs::remove_file(&link) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    Ok(()) | Err(_) => {}
-                }
-                fs::hard_link(self.object(sha256), &link)?;
+                let link = self.link(&self.object(sha256), &format!("mended-{sha256}"))?;
                 durable::rename(&link, &path)?;
             }
         }

@@ -20,7 +20,7 @@ mod release;
 mod sweep;
 mod upload;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,6 +155,17 @@ impl Store {
 
     fn part(&self, build: BuildId, path: &str) -> PathBuf {
         self.root.join("uploads").join(format!("{}-{}", build.number(), hash(path.as_bytes())))
+    }
+
+    /// A second name of a file, to be moved to where it belongs. One call at a time for a name.
+    fn link(&self, file: &Path, name: &str) -> io::Result<PathBuf> {
+        let link = self.root.join("uploads").join(name);
+        match fs::remove_file(&link) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        fs::hard_link(file, &link)?;
+        Ok(link)
     }
 
     /// Refuses where so many more bytes would leave too little.

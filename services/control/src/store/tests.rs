@@ -88,6 +88,50 @@ fn a_version_is_its_manifest_and_the_same_files_are_the_same_version() {
     assert!(matches!(store.release(BUILD), Err(StoreError::FileAndFolder(_))));
 }
 
+/// An upload of six bytes whose build cannot be told that it has the file, as where the power goes just then.
+fn cut(store: &Store, bytes: &[u8]) {
+    let (drafts, aside) = (store.drafts(BUILD), store.root.join("aside"));
+    let mut upload = store.begin(BUILD, "a", Offset { from: 0, total: Some(6) }).unwrap();
+    upload.write(bytes).unwrap();
+    std::os::unix::fs::symlink("nowhere", &aside).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "nothing is promised of it")]
+    {
+        fs::rename(&drafts, store.root.join("away")).unwrap();
+        fs::rename(&aside, &drafts).unwrap();
+        assert!(matches!(upload.end(None, None), Err(StoreError::Disk(_))));
+        fs::remove_file(&drafts).unwrap();
+        fs::rename(store.root.join("away"), &drafts).unwrap();
+    }
+}
+
+#[test]
+fn what_has_come_is_an_upload_until_the_build_has_the_file() {
+    let (dir, store) = store();
+    store.name(BUILD, "a").unwrap();
+    cut(&store, b"abcdef");
+    let store = Store::open(dir.path()).unwrap();
+    assert_eq!(store.come(BUILD, "a").unwrap(), 6, "nothing that was acknowledged has to come again");
+    let rest = store.begin(BUILD, "a", Offset { from: 6, total: Some(6) }).unwrap();
+    let Progress::Whole(entry) = rest.end(None, None).unwrap() else { panic!("a piece of none ends it") };
+    assert_eq!(entry.content.unwrap().sha256, hash(b"abcdef"));
+    assert_eq!(fs::read_dir(dir.path().join("uploads")).unwrap().count(), 0);
+}
+
+#[test]
+fn an_object_keeps_its_bytes_whatever_its_upload_does_after_a_cut() {
+    let (_dir, store) = store();
+    store.name(BUILD, "a").unwrap();
+    cut(&store, b"abcdef");
+    let mut longer = store.begin(BUILD, "a", Offset { from: 6, total: Some(9) }).unwrap();
+    longer.write(b"ghi").unwrap();
+    assert!(matches!(longer.end(None, None).unwrap(), Progress::Whole(_)));
+    assert_eq!(fs::read(store.object(&hash(b"abcdef"))).unwrap(), b"abcdef");
+    assert_eq!(fs::read(store.object(&hash(b"abcdefghi"))).unwrap(), b"abcdefghi");
+    cut(&store, b"uvwxyz");
+    drop(store.begin(BUILD, "a", Offset { from: 0, total: Some(6) }).unwrap());
+    assert_eq!(fs::read(store.object(&hash(b"uvwxyz"))).unwrap(), b"uvwxyz");
+}
+
 #[test]
 fn everything_outlives_the_process() {
     let (dir, store) = store();

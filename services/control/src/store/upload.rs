@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use mainstay_core::BuildId;
@@ -95,10 +95,7 @@ impl Store {
         if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(part.clone()) {
             return Err(StoreError::Busy);
         }
-        let mut options = OpenOptions::new();
-        options.create(true);
-        let opened = if offset.from == 0 { options.write(true).truncate(true) } else { options.append(true) }
-            .open(&part);
+        let opened = if offset.from == 0 { anew(&part) } else { going_on(&part) };
         match opened {
             Ok(file) => Ok(Upload {
                 store: self.clone(),
@@ -159,9 +156,12 @@ impl Upload {
             fs::remove_file(&self.part)?;
             return Err(StoreError::Differs { kind, found });
         }
-        self.store.keep(&self.part, &content.sha256)?;
+        // What has come stays an upload until the build says that it has the file: wherever the power goes, it is one or the other.
+        self.store.keep_also(&self.part, &content.sha256)?;
         let entry = Entry { path: self.path.clone(), content: Some(content) };
         self.store.write(self.build, &entry)?;
+        fs::remove_file(&self.part)?;
+        self.part.parent().map_or(Ok(()), sync_folder)?;
         Ok(Progress::Whole(entry))
     }
 }
@@ -174,8 +174,19 @@ impl Drop for Upload {
 
 impl Store {
     /// A file becomes the object of its hash; where there is one already, it is the same bytes.
-    pub(super) fn keep(&self, file: &std::path::Path, sha256: &str) -> io::Result<()> {
+    pub(super) fn keep(&self, file: &Path, sha256: &str) -> io::Result<()> {
         let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        self.place(file, sha256)
+    }
+
+    /// As [`Store::keep`], and the file stays where it is.
+    fn keep_also(&self, file: &Path, sha256: &str) -> io::Result<()> {
+        let _alone = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = self.link(file, &format!("kept-{sha256}"))?;
+        self.place(&link, sha256)
+    }
+
+    fn place(&self, file: &Path, sha256: &str) -> io::Result<()> {
         let object = self.object(sha256);
         let folder = object.parent().unwrap_or(&self.root);
         make_folder(folder, FOLDER_MODE)?;
@@ -187,8 +198,29 @@ impl Store {
     }
 }
 
+/// The file of an upload that begins anew. What came before may be an object by now, so its bytes are left alone.
+fn anew(part: &Path) -> io::Result<File> {
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    File::create_new(part)
+}
+
+/// The file of an upload that goes on: of its own, where what has come was made an object and a cut came before the build had it.
+fn going_on(part: &Path) -> io::Result<File> {
+    if fs::metadata(part)?.permissions().readonly() {
+        let copy = part.with_extension("copy");
+        let mut bytes = anew(&copy)?;
+        io::copy(&mut File::open(part)?, &mut bytes)?;
+        bytes.sync_all()?;
+        durable::rename(&copy, part)?;
+    }
+    OpenOptions::new().append(true).open(part)
+}
+
 /// What a file is, by its bytes.
-fn content(file: &std::path::Path) -> io::Result<Content> {
+fn content(file: &Path) -> io::Result<Content> {
     let mut file = File::open(file)?;
     let (mut sha256, mut md5, mut size) = (Sha256::new(), Md5::new(), 0_u64);
     let mut buffer = vec![0; HASH_STEP];
