@@ -122,14 +122,22 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// One that was certified and left before its game had given a state was followed by a side that had been merged away (6000000336), and one that
 /// had its majority again gave its session to a side without one (6000000636).
 /// A side's host waited for a state of another's, and who was left of a side did not come over (58 and 6000000189, by a later law).
-/// Who came in on a side whose host died, and could not be host, asked a confirmed one to be let in that never met it, was let in, and could not obey its lower number (20000001074).
-/// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), and
+/// Who came in on a side whose host died, and could not be host, asked a confirmed one to be let in that never met it, was let in, and could not obey its lower number (20000001074); and who obeyed a side only told a confirmed host so (30000000492).
+/// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), one that
+/// died as it gave its host up, before it had said that it moves (30000000317), and
 /// one that was struck again as it thawed, for ever (6000000215).
 #[test]
 fn successions_that_once_broke_a_law_hold() {
     let early =
         [5, 60, 61, 122, 189, 215, 222, 264, 336, 389, 404, 462, 636, 674].map(|seed| 6_000_000_000 + seed);
-    for seed in early.into_iter().chain([58, 6_000_001_163, 7_000_000_030, 20_000_001_074]) {
+    for seed in early.into_iter().chain([
+        58,
+        6_000_001_163,
+        7_000_000_030,
+        20_000_001_074,
+        30_000_000_317,
+        30_000_000_492,
+    ]) {
         holds(&succession::<Guarded>(seed, Text::None));
     }
 }

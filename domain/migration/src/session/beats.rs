@@ -32,6 +32,7 @@ impl<G: Guards> Session<G> {
             contact.hear(now, &message);
         }
         let Message { stamp, body, .. } = message;
+        self.outrank_side(now, from, stamp);
         match body {
             // Said too often.
             Body::Join { .. } | Body::Present { .. } if !self.may_ask(now, from, Wish::Enters) => {}
@@ -143,7 +144,6 @@ impl<G: Guards> Session<G> {
             return self.announce_to(now, from);
         }
         if stamp > self.stamp() {
-            self.outrank_side(now, from, stamp);
             // It knows more; it will say so once it hears what this peer knows.
             return self.beat_to(now, from);
         }

@@ -67,8 +67,6 @@ impl<G: Guards> Session<G> {
         stamp: Stamp,
         (pass, order): (Option<&Pass>, OrderName),
     ) {
-        // Who came in on a side whose host is gone says nothing else.
-        self.outrank_side(now, from, stamp);
         let leader = self.leader();
         let is_kicked = self.roster.kicked.contains(&from);
         let refusal = self.refusal(now, from, pass);

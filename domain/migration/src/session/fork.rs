@@ -207,8 +207,8 @@ impl<G: Guards> Session<G> {
         true
     }
 
-    /// A member is heard that is on a side beside this confirmed host, be it that it asks to be let in again, and whose own may be gone: it cannot come
-    /// back to a lower number. Certified anew this host outranks the side, as it does where the two hosts meet.
+    /// A member is heard that is on a side beside this confirmed host, whatever it says: where that side's host is gone it may ask for nothing but to be let in, and a
+    /// member of it names its host. It cannot come back to a lower number. Certified anew this host outranks the side, as it does where the two hosts meet.
     pub(super) fn outrank_side(&mut self, now: Timestamp, from: PeerId, stamp: Stamp) {
         let is_of_side = stamp.epoch == self.stamp().epoch && stamp.fork > 0;
         let is_beside = self.fork.is_none() && is_of_side && self.is_member(from);

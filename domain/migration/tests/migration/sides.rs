@@ -122,6 +122,24 @@ fn who_came_in_on_a_side_whose_host_is_gone_comes_over() {
     assert_eq!((net.host(), net.session(peer(9)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
 }
 
+/// And where it hears both hosts, and those not each other: to the confirmed one it only says whom it obeys.
+#[test]
+fn who_obeys_a_side_and_hears_a_confirmed_host_comes_over() {
+    let mut net = Net::of(7);
+    // Or who is on the side would speak to it as to a standby.
+    net.give(peer(1), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    for one in [2, 3, 7] {
+        [1, 4, 5, 6].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    step_until(&mut net, |net| [2, 3, 7].iter().all(|id| net.session(peer(*id)).stamp() == ALONE));
+    net.cut.retain(|(from, to)| *from != peer(7) && *to != peer(7));
+    assert!(net.session(peer(1)).roster().members.contains_key(&peer(7)));
+    net.run(Duration::from_secs(2));
+    let of_seven = net.session(peer(7));
+    assert_eq!((of_seven.leader(), of_seven.stamp()), (peer(1), Stamp::certified(Epoch(2))));
+}
+
 /// Two of five go on alone, and the others' host goes on beside them with what it acknowledges. Then that one dies, and one of its members that
 /// nobody would follow comes to the side.
 fn come_over(net: &mut Net) -> StateId {
@@ -165,14 +183,6 @@ fn a_side_waits_for_what_was_acknowledged_as_any_new_host_does() {
     assert!(has_led_from(&net, 2, later), "{later:?}");
 }
 
-/// How long it takes until that is so.
-#[track_caller]
-fn took(net: &mut Net, what: impl Fn(&Net) -> bool) -> Duration {
-    let since = net.now;
-    step_until(net, what);
-    net.now.since(since)
-}
-
 /// Whoever says so and gives nothing holds the side's certificate up for five seconds.
 #[test]
 fn a_side_waits_five_seconds_for_who_gives_nothing() {
@@ -183,7 +193,9 @@ fn a_side_waits_five_seconds_for_who_gives_nothing() {
     step_until(&mut net, |net| {
         net.overheard.iter().flatten().any(|(_, to, it)| *to == peer(4) && matches!(it.body, Body::Pull(_)))
     });
-    let took = took(&mut net, |net| net.session(peer(2)).stamp() == Stamp::certified(Epoch(2)));
+    let asked = net.now;
+    step_until(&mut net, |net| net.session(peer(2)).stamp() == Stamp::certified(Epoch(2)));
+    let took = net.now.since(asked);
     assert!(took >= Duration::from_millis(4_950) && took < Duration::from_millis(5_400), "{took:?}");
 }
 

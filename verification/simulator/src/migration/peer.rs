@@ -390,6 +390,10 @@ impl<G: Guards> World<G> {
                 self.does(id, output)?;
             }
             if let Some(fate) = fate {
+                // What it lives through it knows before it says so.
+                if outputs.as_slice().iter().any(|output| matches!(output, Output::Progress(_))) {
+                    self.peer(id).moves = Moves::Yes;
+                }
                 self.meets(id, fate)?;
             }
             if self.peers[&id].alive == Alive::Dead {
