@@ -19,7 +19,7 @@ use crate::{PeerId, Stamp};
 pub const WORDS_MAX: usize = 1_024;
 /// How many bytes a member keeps at most: two of the longest packets, as a link does.
 pub const WORDS_BYTES_MAX: usize = 2 * (1 << 20);
-/// How long a member keeps a word: its host takes two seconds at most to give the session away, and has one more for its last words.
+/// How long a member keeps a word: its host takes two seconds at most to give the session away, and has two more for its last words.
 const KEPT_FOR: Duration = Duration::from_secs(5);
 /// Numbers are kept track of in groups of so many.
 const GROUP: u64 = u64::BITS as u64;

@@ -52,9 +52,10 @@ const ACKNOWLEDGED_IN: Duration = Duration::from_millis(100);
 const ACKNOWLEDGED_AFTER: VarInt = VarInt::from_u32(8);
 /// The first guess of a round trip: what most players' links stay below.
 const FIRST_ROUND_TRIP: Duration = Duration::from_millis(100);
-/// How long a peer that goes waits until its last words have arrived, where some were lost: a repetition or two. A host that
-/// hands over has to be heard once more after it (its word for the new host's view), or the new host has no majority of two.
-const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
+/// How long a peer that goes waits until its last words have arrived, where some were lost: a repetition or two, and of sixty-four on a busy machine a second more. A host that
+/// hands over has to be heard once more after it (its word for the new host's view), or the new host has no majority of two; and what it was told and did not take is said
+/// to the next one only by whom it has told so.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(2);
 /// How long a peer that goes answers whoever has not heard yet that its link is closed. QUIC wants three times what it waits for an
 /// acknowledgement, and on a busy line that was seconds: nobody's process lives on for that. Who misses it finds its link silent.
 const BYES_MAX: Duration = Duration::from_secs(1);
