@@ -34,7 +34,7 @@ pub(super) struct Plan {
     /// Of two such teams: for each number of players that both have together, which numbers the first can have, one bit each. Of
     /// others nothing is asked, and any will do.
     splits: [u64; SPLITS],
-    /// Of two small teams: what both may have, as [sides](super::sides) are put down.
+    /// Of two small teams: what both may have, as [sides] are put down.
     pub cells: Option<u64>,
     /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
     pub large_from: u8,
