@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use mainstay_wire::peer::PACKET_BYTES_MAX;
+use mainstay_wire::peer::{PACKET_BYTES_MAX, lay_out};
 use quinn::{Connection, ConnectionError, SendDatagramError};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
@@ -95,8 +95,8 @@ struct Waiting {
 }
 
 /// As many bytes as there are, up to so many.
-fn weight(bytes: &Bytes, most: usize) -> u32 {
-    u32::try_from(bytes.len().min(most)).unwrap_or(u32::MAX)
+fn weight(bytes: usize, most: usize) -> u32 {
+    u32::try_from(bytes.min(most)).unwrap_or(u32::MAX)
 }
 
 impl Lanes {
@@ -155,7 +155,7 @@ impl Lane {
             messages: self.parcels.max_capacity() - self.parcels.capacity(),
             bytes: WAITING_BYTES_MAX - self.room.available_permits(),
         };
-        let weight = weight(&bytes, WAITING_BYTES_MAX);
+        let weight = weight(bytes.len(), WAITING_BYTES_MAX);
         let room = Arc::clone(&self.room).try_acquire_many_owned(weight).map_err(|_| Obstacle::Full(load))?;
         self.parcels.try_send(Parcel { bytes, said, room }).map_err(|refused| match refused {
             TrySendError::Full(_) => Obstacle::Full(load),
@@ -188,7 +188,8 @@ async fn carry_streams(
     let streams = Arc::new(Semaphore::new(UNDER_WAY_MAX));
     let window = Arc::new(Semaphore::new(UNDER_WAY_BYTES_MAX));
     while let Some(Parcel { bytes, said, room }) = parcels.recv().await {
-        let weight = weight(&bytes, UNDER_WAY_BYTES_MAX);
+        let mut pieces = lay_out(&bytes);
+        let weight = weight(pieces.iter().map(Bytes::len).sum(), UNDER_WAY_BYTES_MAX);
         // Neither is ever closed.
         let stream_place = Arc::clone(&streams).acquire_owned().await;
         let window_place = Arc::clone(&window).acquire_many_owned(weight).await;
@@ -197,7 +198,7 @@ async fn carry_streams(
         let sent = async {
             let mut stream = connection.open_uni().await.map_err(Some)?;
             stream.set_priority(priority).map_err(|_| None)?;
-            stream.write_chunk(bytes).await.map_err(|_| None)?;
+            stream.write_all_chunks(&mut pieces).await.map_err(|_| None)?;
             // An error means that the other end wants it no more.
             let _stopped = stream.finish();
             tokio::spawn(async move {

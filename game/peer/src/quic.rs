@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mainstay_migration::{MEMBERS_MAX, PeerId};
-use mainstay_wire::peer::{ALPN, PACKET_BYTES_MAX, Packet};
+use mainstay_wire::peer::{ALPN, Gathering, Malformed, Packet};
 use mainstay_wire::relay::Seat;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
-    AckFrequencyConfig, Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming,
-    TokioRuntime, TransportConfig, TransportErrorCode, VarInt,
+    AckFrequencyConfig, Chunk, Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, Incoming,
+    ReadError, RecvStream, TokioRuntime, TransportConfig, TransportErrorCode, VarInt,
 };
 use rustls::pki_types::CertificateDer;
 use tokio::sync::watch;
@@ -328,11 +328,14 @@ impl Reader {
                 arrivals: self.arrivals.clone(),
             };
             tokio::spawn(async move {
-                match timeout(PACKET_MAX, stream.read_to_end(PACKET_BYTES_MAX)).await {
+                match timeout(PACKET_MAX, whole(&mut stream)).await {
                     Ok(Ok(bytes)) => reader.arrive(&bytes).await,
                     Ok(Err(error)) => tracing::debug!(peer = %reader.peer, %error, "half a packet"),
                     Err(_elapsed) => tracing::debug!(peer = %reader.peer, "a packet that never ended"),
                 }
+                // What its sender still says of it is let come: to refuse it costs more.
+                let _ended =
+                    timeout(PACKET_MAX, async { while let Ok(Some(_)) = next(&mut stream).await {} }).await;
             });
         }
     }
@@ -347,6 +350,32 @@ impl Reader {
             Err(error) => tracing::debug!(peer = %self.peer, %error, "not a packet"),
         }
     }
+}
+
+/// Why a packet did not come.
+#[derive(Debug, thiserror::Error)]
+enum Half {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    #[error("it ended before it was whole")]
+    Ended,
+}
+
+async fn next(stream: &mut RecvStream) -> Result<Option<Chunk>, ReadError> {
+    stream.read_chunk(usize::MAX, false).await
+}
+
+/// The packet of a stream, once enough of it has come.
+async fn whole(stream: &mut RecvStream) -> Result<Vec<u8>, Half> {
+    let mut gathering = Gathering::default();
+    while let Some(piece) = next(stream).await? {
+        if let Some(packet) = gathering.take(piece.offset, &piece.bytes)? {
+            return Ok(packet);
+        }
+    }
+    Err(Half::Ended)
 }
 
 /// One connection.

@@ -39,6 +39,11 @@ fn peer_packets() {
 }
 
 #[test]
+fn peer_streams() {
+    replay("peer_streams", mainstay_fuzz::peer_streams::run);
+}
+
+#[test]
 fn query_codecs() {
     replay("query_codecs", mainstay_fuzz::query_codecs::run);
 }

@@ -7,6 +7,7 @@
 
 mod form;
 mod pack;
+mod parity;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use std::net::SocketAddr;
 use mainstay_migration::{Given, MEMBERS_MAX, Message, PeerId, SessionId, Stamp};
 
 use self::pack::{Packed, Reader};
+pub use self::parity::{Gathering, lay_out};
 
 /// The version that this program speaks. Peers agree on it before they say anything ([`ALPN`]); in each packet it tells
 /// whoever looks at recorded bytes. Counted from the first release on: until then peers of one build play together.
@@ -105,6 +107,12 @@ pub enum Malformed {
     Huge {
         /// How many there are.
         length: usize,
+    },
+    /// The pieces that came of it lie apart from each other, and are too many.
+    #[error("comes in more than {max} pieces apart from each other")]
+    Scattered {
+        /// How many there may be.
+        max: usize,
     },
     /// Another version than [`VERSION`].
     #[error("is of version {0}, this program speaks {VERSION}")]

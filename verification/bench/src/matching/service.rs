@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::SEEDS;
@@ -22,9 +22,9 @@ use crate::stream::Watcher;
 /// Connections that make tickets at once.
 const CONNECTIONS: usize = 64;
 /// How long tickets are made, each run.
-const LOAD: Duration = Duration::from_secs(5);
-/// Players who are ready before a run: more than it can use, at 32,000 a second.
-const PLAYERS: usize = 160_000;
+const LOAD: Duration = Duration::from_secs(3);
+/// Players who are ready before a run: more than it can use, at 25,000 a second.
+const PLAYERS: usize = 75_000;
 /// How often a match is waited for.
 const WATCHES: usize = 1_000;
 /// Tickets that wait while they are weighed.
@@ -122,9 +122,7 @@ async fn log_in(instance: &Instance, seed: u64) -> Result<Vec<Player>, Failure> 
             let mut players = Vec::new();
             for player in (number..PLAYERS).step_by(CONNECTIONS) {
                 let body = json!({ "ServerCustomId": format!("{seed}-{player}") }).to_string();
-                let path = "/Server/LoginWithServerCustomId";
-                let answer = ok(&mut connection, path, ("x-secretkey", &secret), &body).await?;
-                let answer: Value = serde_json::from_slice(answer)?;
+                let answer = log_in_one(&mut connection, &secret, &body).await?;
                 let token = &answer["data"]["EntityToken"];
                 let text = |value: &Value| value.as_str().map(str::to_owned).ok_or("no token");
                 players
@@ -139,6 +137,22 @@ async fn log_in(instance: &Instance, seed: u64) -> Result<Vec<Player>, Failure> 
         players.extend(login.await??);
     }
     Ok(players)
+}
+
+/// The answer to a login, asked again when there is room: no more than some come from one address in a minute.
+async fn log_in_one(connection: &mut Connection, secret: &str, body: &str) -> Result<Value, Failure> {
+    let path = "/Server/LoginWithServerCustomId";
+    loop {
+        let (status, answer) = connection.call(&Method::POST, path, ("x-secretkey", secret), body).await?;
+        let answer: Value = serde_json::from_slice(answer)?;
+        match (status, answer["retryAfterSeconds"].as_u64()) {
+            (StatusCode::TOO_MANY_REQUESTS, Some(seconds)) => {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+            }
+            (status, _) if status.is_success() => return Ok(answer),
+            (status, _) => return Err(format!("{path} was answered {status}: {answer}").into()),
+        }
+    }
 }
 
 /// A connection for each lot of players, and what they ask.
