@@ -146,7 +146,8 @@ impl Classing {
             return;
         }
         let seen_as = response.mapped;
-        let is_as_before = self.before.seen_as == Some(seen_as);
+        // Who learned nothing the first time may have lost every answer: it asks on.
+        let is_as_before = self.before.seen_as == Some(seen_as) && self.before.nat != NatType::Unknown;
         let next = match (self.question, response.other) {
             (Question::HowAmISeen, _) if is_as_before => Question::Answered(self.before),
             (Question::HowAmISeen, None) => {

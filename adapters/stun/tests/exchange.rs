@@ -146,6 +146,15 @@ fn asking_again_costs_one_packet_until_something_has_changed() {
     assert_eq!((found, took, sends), (known, GIVE_UP_AFTER, 2 + SENDS));
 }
 
+/// Who learned how it is seen and no more, since the rest was lost, is classed the next time, and not taken for unknown for ever.
+#[test]
+fn an_unknown_class_is_found_out_later() {
+    let mut router = Router::new(Shows::One, LetsIn::Anybody);
+    let before = Reach { nat: NatType::Unknown, seen_as: Some(at(ROUTER)) };
+    let (found, _, _) = class_again(&mut router, two(), |_| false, before);
+    assert_eq!(found, Reach { nat: NatType::Open, seen_as: Some(at(ROUTER)) });
+}
+
 /// Issue 5: "classing needs two configured addresses; with one it reports Unknown rather than guess".
 #[test]
 fn with_one_address_the_class_is_unknown() {

@@ -92,7 +92,7 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_SEATED = 21,
   // The game has not read MAINSTAY_EVENT_KIND_ENTERED yet, or has read MAINSTAY_EVENT_KIND_OVER: there is no player.
   MAINSTAY_STATUS_NOT_IN = 22,
-  // A deed has more than 65,536 bytes.
+  // A deed or a message has more than 65,536 bytes.
   MAINSTAY_STATUS_TOO_LONG = 23,
 } MainstayStatus;
 

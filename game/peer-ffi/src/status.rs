@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_peer::lan::LanError;
 use mainstay_peer::{
-    AttributeError, Closing, ListenersError, LobbyError, PlayError, SeatError, StartError, TrustError,
+    AttributeError, Closing, ListenersError, LobbyError, PlayError, SayError, SeatError, StartError,
+    TrustError,
 };
 
 use crate::memory::{change, fixed};
@@ -62,7 +63,7 @@ pub enum MainstayStatus {
     Seated = 21,
     /// The game has not read MAINSTAY_EVENT_KIND_ENTERED yet, or has read MAINSTAY_EVENT_KIND_OVER: there is no player.
     NotIn = 22,
-    /// A deed has more than 65,536 bytes.
+    /// A deed or a message has more than 65,536 bytes.
     TooLong = 23,
 }
 
@@ -91,7 +92,7 @@ impl MainstayStatus {
             Self::LobbyUnaskable => "the lobby's address is none, or the entity token is none",
             Self::NotAuthorities => "a text holds no certificates of authorities",
             Self::NotIn => "the game has not read yet that it is in, or has read that it is over",
-            Self::TooLong => "a deed is too long",
+            Self::TooLong => "a deed or a message is too long",
             Self::Seated => "the peer has a seat in that session that is not over",
             Self::NotAnAttribute => "no session of a lobby has such attributes",
         }
@@ -197,6 +198,15 @@ impl From<PlayError> for Fault {
             PlayError::Closing(closing) => closing.into(),
             PlayError::NotIn => Self::of(MainstayStatus::NotIn, &error),
             PlayError::TooLong { .. } => Self::of(MainstayStatus::TooLong, &error),
+        }
+    }
+}
+
+impl From<SayError> for Fault {
+    fn from(error: SayError) -> Self {
+        match error {
+            SayError::Closing(closing) => closing.into(),
+            SayError::TooLong { .. } => Self::of(MainstayStatus::TooLong, &error),
         }
     }
 }

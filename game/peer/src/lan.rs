@@ -154,6 +154,12 @@ impl Ears {
         while let Ok(event) = self.events.try_recv() {
             self.hear(event);
         }
+        // The library lets go of whoever has left too much unread.
+        if self.events.is_disconnected()
+            && let Ok(events) = self.daemon.browse(SERVICE)
+        {
+            self.events = events;
+        }
     }
 
     /// What is new of a host that is known has room, however many are.
@@ -293,8 +299,9 @@ impl Voice {
         }
     }
 
-    /// It is the host no longer.
+    /// It is not the host, or no longer: it says nothing, and hears what others say, so that it knows them once it is.
     pub(crate) fn hush(&mut self) {
+        self.ears.listen();
         if let Some((_, name)) = &self.said
             && self.ears.daemon.unregister(name).is_ok()
         {

@@ -67,7 +67,8 @@ use crate::mirror::Mirror;
 use crate::quic::Quic;
 pub use crate::relay::Berth;
 pub use crate::seat::{
-    Closing, Doors, Event, ListenersError, Over, PlayError, Registered, Seat, SessionOptions, Shown, To,
+    Closing, Doors, Event, ListenersError, Over, PlayError, Registered, SayError, Seat, SessionOptions,
+    Shown, To,
 };
 use crate::service::Flags;
 pub use crate::service::Service;

@@ -294,6 +294,22 @@ pub enum PlayError {
     Closing(#[from] Closing),
 }
 
+/// Why what a game says was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SayError {
+    /// More than [`GAME_BYTES_MAX`].
+    #[error(
+        "a message of {length} bytes, at most {GAME_BYTES_MAX}: what is longer is state, or is said in pieces"
+    )]
+    TooLong {
+        /// How many.
+        length: usize,
+    },
+    /// The peer is shut down.
+    #[error(transparent)]
+    Closing(#[from] Closing),
+}
+
 /// A place in one session. Dropped, it leaves. A peer has one in a session at most: the next is taken once this one is over, left
 /// or dropped, and a seat that is over and dropped later does nothing to it.
 #[derive(Debug)]
@@ -580,10 +596,13 @@ impl Seat {
     /// not told. Over [`Way::Datagram`] 256 KiB wait, of more the oldest are dropped.
     ///
     /// # Errors
-    /// Once the peer is shut down.
-    pub fn say(&self, to: To, way: Way, bytes: Vec<u8>) -> Result<(), Closing> {
+    /// More bytes than [`GAME_BYTES_MAX`]; once the peer is shut down.
+    pub fn say(&self, to: To, way: Way, bytes: Vec<u8>) -> Result<(), SayError> {
+        if bytes.len() > GAME_BYTES_MAX {
+            return Err(SayError::TooLong { length: bytes.len() });
+        }
         let say = Command::Say { seat: self.id, to, way, bytes };
-        self.commands.blocking_send(say).map_err(|_| Closing)
+        self.commands.blocking_send(say).map_err(|_| Closing.into())
     }
 
     /// How things stand. `None` while it is no member.

@@ -7,6 +7,7 @@ pub mod config;
 pub mod lobby_words;
 pub mod peer_packets;
 pub mod peer_streams;
+pub mod playfab_bodies;
 pub mod query_codecs;
 pub mod query_prober;
 pub mod query_responder;

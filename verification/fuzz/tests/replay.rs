@@ -44,6 +44,11 @@ fn peer_streams() {
 }
 
 #[test]
+fn playfab_bodies() {
+    replay("playfab_bodies", mainstay_fuzz::playfab_bodies::run);
+}
+
+#[test]
 fn query_codecs() {
     replay("query_codecs", mainstay_fuzz::query_codecs::run);
 }

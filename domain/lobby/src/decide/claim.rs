@@ -42,7 +42,7 @@ pub(super) fn claim(
             is_free(turn, &session, by)?;
         }
     }
-    if session.grant.is_some() {
+    if session.grant.is_some() && !is_host {
         turn.observe(Observation::Moved { session: id, cause: Cause::Catastrophic });
     }
     turn.emit(Event::Granted { session: id, epoch: next, host: by });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mainstay_core::StateMachine as _;
 use mainstay_lobby::{
-    Authority, CLAIM_LIFE, CanBeHost, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace, Rejection,
+    Authority, CLAIM_LIFE, CanBeHost, Cause, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace, Rejection,
     Renewal, Service, Settings, Support, Takeover,
 };
 
@@ -112,6 +112,7 @@ fn a_host_may_claim_the_epoch_after_its_own() {
     world.renew(id(1), 1, 1);
     let grant = told(world.claim(id(1), 1, 1)).grant.unwrap();
     assert_eq!((grant.epoch, grant.host), (Epoch(2), key(1)));
+    assert_eq!(world.lobby.tally().granted(Cause::Catastrophic), 0, "nothing has moved");
 }
 
 /// So it may though its game would not be host any more, and though sessions move no more by now: it is host, and stays it. Were it

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Stamp, StateId, Telling};
-use mainstay_wire::peer::{GAME_BYTES_MAX, Game, Packet, Word};
+use mainstay_wire::peer::{Game, Packet, Word};
 
 use super::Hands;
 use super::command::{Command, SeatId};
@@ -138,9 +138,6 @@ impl Hands {
 
     fn say(&mut self, id: SessionId, to: To, way: Way, bytes: Vec<u8>) {
         let Some(Place { life: Life::In(session), unsaid, .. }) = self.places.get_mut(&id) else { return };
-        if bytes.len() > GAME_BYTES_MAX {
-            return tracing::warn!(length = bytes.len(), "a message of the game is too long");
-        }
         // What may be lost on its way tells of nothing that must not be.
         let telling = match way {
             Way::Datagram => Telling::Standing,

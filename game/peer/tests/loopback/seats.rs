@@ -1,7 +1,10 @@
 //! Places in a session: one at a time, and each by itself.
 
 use mainstay_peer::migration::{CanBeHost, Cause, Closed, End, Identification, PeerId, SessionId};
-use mainstay_peer::{Event, GAME_BYTES_MAX, Joining, Over, Peer, PlayError, SeatError, SessionOptions};
+use mainstay_peer::link::Way;
+use mainstay_peer::{
+    Event, GAME_BYTES_MAX, Joining, Over, Peer, PlayError, SayError, SeatError, SessionOptions, To,
+};
 
 use crate::{Player, is_linked, start, until};
 
@@ -109,6 +112,9 @@ fn what_is_said_before_it_is_in_counts_once_it_is() {
     assert_eq!(member.seat.play(b"ahoy".to_vec()), Ok(()));
     let length = GAME_BYTES_MAX + 1;
     assert_eq!(member.seat.play(vec![0; length]), Err(PlayError::TooLong { length }));
+    for way in [Way::Stream, Way::Datagram] {
+        assert_eq!(member.seat.say(To::Host, way, vec![0; length]), Err(SayError::TooLong { length }));
+    }
     member.seat.leave().unwrap();
     until("it has left", &mut [&mut member], |it| over(it).is_some());
     assert_eq!(member.seat.play(b"ahoy".to_vec()), Err(PlayError::NotIn));

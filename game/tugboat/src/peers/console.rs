@@ -1,7 +1,7 @@
 //! What people, parents and the system say to one player's process: lines, keys and signals, each read on a thread that does nothing
 //! else.
 
-use std::io::{self, BufRead as _};
+use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -71,17 +71,58 @@ fn read_keys(said: &SyncSender<Said>) {
 }
 
 fn read_console(said: &SyncSender<Said>) {
-    let mut input = io::BufReader::new(io::Read::take(io::stdin().lock(), u64::MAX));
+    let mut input = io::BufReader::new(io::stdin().lock());
     loop {
-        let mut line = String::new();
-        let read = io::Read::take(&mut input, LINE_BYTES_MAX).read_line(&mut line);
-        let say = match read {
-            Ok(1..) => Said::Line(line.trim().to_owned()),
-            Ok(0) | Err(_) => Said::Closed,
-        };
+        let say = read_line(&mut input).map_or(Said::Closed, Said::Line);
         let closed = say == Said::Closed;
         if said.send(say).is_err() || closed {
             return;
         }
+    }
+}
+
+/// The next line; `None` at the end. Of one that is too long the beginning, with a sign that there was more: no command is known by that. Bytes that
+/// are no text stand as signs for that, too.
+fn read_line(input: &mut impl BufRead) -> Option<String> {
+    let (mut line, mut cut) = (Vec::new(), false);
+    loop {
+        let read = io::Read::take(&mut *input, LINE_BYTES_MAX).read_until(b'\n', &mut line).ok()?;
+        let ends = read == 0 || line.ends_with(b"\n");
+        if read == 0 && line.is_empty() {
+            return None;
+        }
+        let beginning = line.trim_ascii_end().len().min(LINE_BYTES_MAX as usize);
+        cut |= beginning < line.trim_ascii_end().len();
+        if ends {
+            let text = String::from_utf8_lossy(&line[..beginning]).trim().to_owned();
+            return Some(if cut { format!("{text}…") } else { text });
+        }
+        line.truncate(LINE_BYTES_MAX as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        let mut input = io::BufReader::new(bytes);
+        std::iter::from_fn(|| read_line(&mut input)).collect()
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_ends_nothing() {
+        assert_eq!(lines(b"set a 1\n\xff\xfe\n\nleave"), ["set a 1", "\u{fffd}\u{fffd}", "", "leave"]);
+    }
+
+    /// What stands behind 1,024 bytes is no command of its own, and what stands before is not taken for the whole.
+    #[test]
+    fn a_line_that_is_too_long_is_one_line() {
+        let most = LINE_BYTES_MAX as usize;
+        let long = [&vec![b'x'; most][..], b"leave\nbegin\n"].concat();
+        assert_eq!(lines(&long), [format!("{}…", "x".repeat(most)), "begin".to_owned()]);
+        let padded = [b"leave", &vec![b' '; 3 * most][..], b"not\n"].concat();
+        assert_eq!(lines(&padded), ["leave…"]);
+        assert_eq!(lines(&[&vec![b'x'; most][..], b"\n"].concat()), ["x".repeat(most)]);
     }
 }

@@ -14,8 +14,8 @@ use mainstay_peer::migration::{
     Report, Role, Stage, Stamp, State, Tick,
 };
 use mainstay_peer::{
-    Closing, Event, Joining, Over, Peer, PlayError, Registered, Seat, SeatError, Shown, StartError, To,
-    TrustError,
+    Closing, Event, Joining, Over, Peer, PlayError, Registered, SayError, Seat, SeatError, Shown, StartError,
+    To, TrustError,
 };
 use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
@@ -69,6 +69,9 @@ pub(crate) enum ProcessError {
     /// The seat takes no deed.
     #[error("cannot play")]
     Play(#[from] PlayError),
+    /// The seat does not say it.
+    #[error("cannot say")]
+    Say(#[from] SayError),
     /// The system refuses.
     #[error("cannot {what}")]
     System {
@@ -88,7 +91,8 @@ impl ProcessError {
             | Self::Lan(_)
             | Self::Unfound
             | Self::Closing(_)
-            | Self::Play(_) => "MS-S221",
+            | Self::Play(_)
+            | Self::Say(_) => "MS-S221",
             Self::System { .. } => "MS-S222",
         }
     }

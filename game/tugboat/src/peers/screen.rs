@@ -176,13 +176,15 @@ impl Desk {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
-        let [main, keys] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
-        let [water, side] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(44)]).areas(main);
-        let [who, news] = Layout::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(side);
+        let [main, news, keys] =
+            Layout::vertical([Constraint::Fill(2), Constraint::Fill(1), Constraint::Length(1)])
+                .areas(frame.area());
+        let [water, who] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(44)]).areas(main);
         draw_water(frame, water, scene);
         frame.render_widget(List::new(standing(scene)).block(Block::bordered().title("session")), who);
-        let room = usize::from(news.height.saturating_sub(2));
-        let last = self.news.iter().skip(self.news.len().saturating_sub(room)).map(String::as_str);
+        let [width, height] = [news.width, news.height].map(|it| usize::from(it.saturating_sub(2)));
+        let lines: Vec<&str> = self.news.iter().flat_map(|it| wrapped(it, width)).collect();
+        let last = lines[lines.len().saturating_sub(height)..].iter().copied();
         frame.render_widget(List::new(last).block(Block::bordered().title("what happened")), news);
         let line = match &self.typed {
             Some(typed) => format!(":{typed}"),
@@ -193,6 +195,21 @@ impl Desk {
         };
         frame.render_widget(Paragraph::new(line), keys);
     }
+}
+
+/// A text as lines of so many columns, each broken at its last space, and within a word only where that is longer.
+fn wrapped(text: &str, columns: usize) -> Vec<&str> {
+    let (mut lines, mut rest) = (Vec::new(), text);
+    while let Some((end, next)) = rest.char_indices().nth(columns.max(1)) {
+        let (line, next) = match rest[..end + next.len_utf8()].rfind(' ') {
+            Some(space) if space > 0 => (&rest[..space], &rest[space + 1..]),
+            Some(_) | None => rest.split_at(end),
+        };
+        lines.push(line);
+        rest = next;
+    }
+    lines.push(rest);
+    lines
 }
 
 fn draw_water(frame: &mut Frame<'_>, area: Rect, scene: &Scene<'_>) {
@@ -379,6 +396,20 @@ mod tests {
         desk.press(key(KeyCode::Char(':')));
         assert_eq!(desk.press(key(KeyCode::Esc)), Pressed::Nothing);
         assert_eq!(desk.press(key(KeyCode::Char('q'))), Pressed::Line("leave".to_owned()));
+    }
+
+    /// How others join is not cut: it is longer than any terminal is wide.
+    #[test]
+    fn long_news_are_wrapped() {
+        let mut desk = Desk::default();
+        let session = "056c48c5ceb1967d72974aa1b2c3d4e5";
+        let doors: String = (1..=9).map(|door| format!(" --via 192.168.100.{door}:40000")).collect();
+        desk.tell(format!("joined by: --session {session}{doors}"));
+        let text = drawn(&desk, &Scene { harbour: &Harbour::new(3), me: PeerId(1), shown: None });
+        assert!(text.contains(session) && text.contains("192.168.100.9:40000"), "{text}");
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a long-word", 4), ["a", "long", "-wor", "d"]);
+        assert_eq!(wrapped("", 4), [""]);
     }
 
     #[test]

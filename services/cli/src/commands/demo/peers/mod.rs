@@ -27,6 +27,7 @@ const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOS
 const FROZEN_FOR: Duration = Duration::from_secs(4);
 
 pub fn run(arguments: &PeersArguments, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
+    lose_no_more_than_there_are(arguments)?;
     let told = Told::new(format);
     let stop = Stop::listen()?;
     // Dropped last: players leave their session before their lobby ends.
@@ -64,11 +65,22 @@ fn play(
         moved["how"] = how.word().into();
         summarise(told, moved)?;
         stop.check()?;
-        if crew.playing().count() < 2 {
-            break;
-        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Each time a host is gone for good, and somebody has to be left who takes over. One that freezes comes back.
+fn lose_no_more_than_there_are(arguments: &PeersArguments) -> Result<(), Failure> {
+    let PeersArguments { players, times, kill_host, .. } = arguments;
+    match kill_host {
+        Some(KillHost::Graceful | KillHost::PowerCut) if times >= players => Err(Failure::new(
+            Exit::Usage,
+            "MS-U062",
+            format!("{players} players cannot lose {times} hosts: one has to be left who takes over"),
+        )
+        .fix(format!("--times {} at the most, or more --players", players - 1))),
+        Some(KillHost::Graceful | KillHost::PowerCut | KillHost::Freeze) | None => Ok(()),
+    }
 }
 
 /// Starts all players, one after the other, and waits until they play.
