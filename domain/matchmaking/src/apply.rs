@@ -239,11 +239,16 @@ impl Queue {
                 }
             }
         }
-        if let Stage::Searching(searching) = ticket.stage {
-            self.players_matching += ticket.members.len();
-            if let (Some(live), Some(spec)) = (&mut self.engine, &self.spec) {
-                live.take_in(spec, &ticket, searching, &self.playing);
+        let live = self.engine.as_mut().zip(self.spec.as_ref());
+        match (ticket.stage, live) {
+            (Stage::Searching(searching), live) => {
+                self.players_matching += ticket.members.len();
+                if let Some((live, spec)) = live {
+                    live.take_in(spec, &ticket, searching, &self.playing);
+                }
             }
+            (Stage::Held { .. }, Some((live, spec))) => live.keep(spec, &ticket),
+            (Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. }, _) => {}
         }
         self.tickets.insert(ticket.id, ticket);
     }
@@ -292,9 +297,9 @@ impl Queue {
         }
         if let Stage::Searching(_) = ticket.stage {
             self.players_matching -= ticket.members.len();
-            if let Some(live) = &mut self.engine {
-                live.let_go(*id);
-            }
+        }
+        if let Some(live) = &mut self.engine {
+            live.let_go(*id);
         }
         Some(ticket)
     }

@@ -37,7 +37,7 @@ pub enum Law {
     Counts,
     /// A matched ticket's players are all in its match, and nobody is in a match twice.
     Matches,
-    /// The engine holds the tickets that search, and no others.
+    /// The engine holds the tickets that search, and the names of those that are held, and no others.
     Engine,
     /// Whoever waits for a server is in one group that is held, whole; each is asked for under an id of its own, which is not
     /// to be undone.
@@ -162,6 +162,9 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
         let searching = arrivals.len() - waiting;
         ensure(live.len() == searching, Law::Engine, || {
             format!("{searching} tickets search, and the engine has {}", live.len())
+        })?;
+        ensure(live.held() == waiting, Law::Engine, || {
+            format!("{waiting} tickets are held, and the names of {} are kept", live.held())
         })
     })
 }

@@ -1,19 +1,19 @@
 //! The engine beside the tickets it knows: built from the state whenever it is missing, and kept in step by each event.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::{MatchId, Places, TicketId, Timestamp};
 
-use crate::attribute::{Facts, same, team_numbers};
+use crate::attribute::{AttributeFault, Facts, same, team_numbers};
 use crate::backfill::{BackfillStage, BackfillTicket};
-use crate::engine::{Cursor, Engine, Found, Game, Handle, Kind, Look, LookedAt, Newcomer};
+use crate::engine::{Cursor, Engine, Found, Game, Handle, Kept, Kind, Look, LookedAt, Newcomer};
 use crate::event::{Event, Filled};
 use crate::playing::Playing;
 use crate::queue::Queue;
 use crate::spec::{QueueSpec, RuleKind};
-use crate::ticket::{Searching, Stage, Ticket};
+use crate::ticket::{Cancellation, Searching, Stage, Ticket};
 
 /// The engine, and who its handles are. Soft: it may vanish at any instant.
 #[derive(Debug, Clone)]
@@ -27,8 +27,11 @@ pub(crate) struct Live {
     pub looked_at: Cursor,
     /// What the rules see of the ticket that the next event makes, where that was read already.
     pub read: Option<Facts>,
-    /// Open tickets that the rules cannot read, as only the journal of an earlier version may hold: they are told so and end.
-    pub unread: BTreeSet<TicketId>,
+    /// Open tickets that the rules cannot read, as only the journal of an earlier version may hold, or that there is no room for, as those of
+    /// a game whose players share more since one of them left: they are told so and end.
+    pub turned_away: BTreeMap<TicketId, Cancellation>,
+    /// What those keep that wait for a server: if they get none, they search on, and there is room for them.
+    kept: BTreeMap<TicketId, Kept>,
 }
 
 impl Queue {
@@ -94,7 +97,7 @@ impl Queue {
 }
 
 impl Live {
-    /// Every ticket that searches, in the order of arrival.
+    /// Every ticket that searches, and the names of those that are held, in the order of arrival.
     fn build(queue: &Queue, spec: &QueueSpec) -> Self {
         let mut live = Self {
             engine: Engine::new(spec, queue.looked_at.anew, queue.seed),
@@ -103,12 +106,14 @@ impl Live {
             look: Look::Nothing,
             looked_at: queue.looked_at.until,
             read: None,
-            unread: BTreeSet::new(),
+            turned_away: BTreeMap::new(),
+            kept: BTreeMap::new(),
         };
         live.engine.goes_on(queue.looked_at.until);
         let tickets = queue.tickets.values().filter_map(|ticket| match ticket.stage {
             Stage::Searching(searching) => Some((searching, Waiting::Ticket(ticket))),
-            Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+            Stage::Held { searching, .. } => Some((searching, Waiting::Held(ticket))),
+            Stage::Gathering | Stage::Matched { .. } | Stage::Canceled { .. } => None,
         });
         let games = queue.backfills.values().filter_map(|ticket| match ticket.stage {
             BackfillStage::Searching(searching) => Some((searching, Waiting::Game(ticket))),
@@ -120,6 +125,7 @@ impl Live {
             match waiting {
                 Waiting::Ticket(ticket) => live.add(spec, ticket, searching, Some(queue.looked_at)),
                 Waiting::Game(ticket) => live.add_game(spec, ticket, searching, Some(queue.looked_at)),
+                Waiting::Held(ticket) => live.keep(spec, ticket),
             }
         }
         // All are there now: from the side of the games each pair is met once.
@@ -171,10 +177,23 @@ impl Live {
     }
 
     fn add(&mut self, spec: &QueueSpec, ticket: &Ticket, searching: Searching, looked_at: Option<LookedAt>) {
-        match self.read.take().map_or_else(|| Facts::of(spec, &*ticket.members), Ok) {
-            Ok(facts) => self.insert(ticket.id, &facts, searching, self.engine.max(), None, looked_at),
-            Err(_) => _ = self.unread.insert(ticket.id),
+        // Whoever was read already was judged, too.
+        let read = self.read.take();
+        let facts = read.or_else(|| self.admitted(ticket.id, Facts::of(spec, &*ticket.members)));
+        if let Some(facts) = facts {
+            self.insert(ticket.id, &facts, searching, self.engine.max(), None, looked_at);
         }
+    }
+
+    /// What the rules see of a ticket that can be taken in; any other is turned away.
+    fn admitted(&mut self, id: TicketId, facts: Result<Facts, AttributeFault>) -> Option<Facts> {
+        let reason = match facts {
+            Ok(facts) if self.engine.has_room(&facts) => return Some(facts),
+            Ok(_) => Cancellation::RetryRequired,
+            Err(_) => Cancellation::Internal,
+        };
+        self.turned_away.insert(id, reason);
+        None
     }
 
     fn add_game(
@@ -186,11 +205,8 @@ impl Live {
     ) {
         let room = ticket.room().and_then(|room| u8::try_from(room).ok());
         let room = room.map_or(self.engine.max(), |room| room.min(self.engine.max()));
-        match Facts::of(spec, &ticket.party()) {
-            Ok(facts) => {
-                self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
-            }
-            Err(_) => _ = self.unread.insert(ticket.id),
+        if let Some(facts) = self.admitted(ticket.id, Facts::of(spec, &ticket.party())) {
+            self.insert(ticket.id, &facts, searching, room, Some(game(spec, ticket)), looked_at);
         }
     }
 
@@ -226,21 +242,37 @@ impl Live {
 
     /// How many tickets it knows.
     pub(crate) fn len(&self) -> usize {
-        self.handles.len() + self.unread.len()
+        self.handles.len() + self.turned_away.len()
     }
 
-    /// A ticket is over.
+    /// How many are held.
+    pub(crate) fn held(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// A ticket is held, and what it names is kept.
+    pub(crate) fn keep(&mut self, spec: &QueueSpec, ticket: &Ticket) {
+        let facts = Facts::of(spec, &*ticket.members).ok().filter(|facts| self.engine.has_room(facts));
+        let kept = facts.map(|facts| self.engine.keep(&facts)).unwrap_or_default();
+        self.kept.insert(ticket.id, kept);
+    }
+
+    /// A ticket is over, or stands otherwise.
     pub(crate) fn let_go(&mut self, id: TicketId) {
         if let Some(handle) = self.handles.remove(&self.tickets, &id) {
             self.engine.remove(handle);
         }
-        self.unread.remove(&id);
+        if let Some(kept) = self.kept.remove(&id) {
+            self.engine.keep_no_more(kept);
+        }
+        self.turned_away.remove(&id);
     }
 }
 
 enum Waiting<'a> {
     Ticket(&'a Ticket),
     Game(&'a BackfillTicket),
+    Held(&'a Ticket),
 }
 
 /// What a game weighs on its teams.

@@ -279,7 +279,7 @@ impl Queue {
         let gives_up = self.give_ups.first().map(|(at, _)| (*at, Why::GiveUp));
         let lease = self.leases.as_ref().and_then(Leases::next).map(|(at, _)| (at, Why::Lease));
         let search = match (&self.engine, self.paused) {
-            (Some(live), _) if !live.unread.is_empty() => Some(Timestamp::EPOCH),
+            (Some(live), _) if !live.turned_away.is_empty() => Some(Timestamp::EPOCH),
             (_, Some(_)) => None,
             (Some(live), None) => match live.look {
                 Look::Match(cursor, _) | Look::Batch(cursor, _) => Some(cursor.at),

@@ -108,10 +108,10 @@ pub(super) fn by_server(
 }
 
 /// A ticket of these facts searches from its first moment on, if it is not hopeless.
-fn emit_searching(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: Facts, created: Event) {
+pub(super) fn emit_searching(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: Facts, made: Event) {
     let hopeless = is_hopeless(turn.state(), &facts);
     turn.observe(Observation::Read(facts));
-    turn.emit(created);
+    turn.emit(made);
     if hopeless {
         turn.emit(super::canceled(turn.state(), ticket, Cancellation::TicketUnmatchable));
     }

@@ -1,8 +1,10 @@
 //! An invited player joins. Once all have, the search begins.
 
+use alloc::vec::Vec;
+
 use mainstay_core::{TicketId, Turn};
 
-use super::create::{cancel_hopeless, fits_beside_others, not_elsewhere};
+use super::create::{emit_searching, fits_beside_others, not_elsewhere};
 use super::pace::Pace;
 use super::spec_of;
 use crate::attribute::Facts;
@@ -45,13 +47,21 @@ pub(super) fn join(
     // Its own attributes are judged alone, so that the fault is told to the one whose it is.
     let facts = Facts::of(&spec, core::slice::from_ref(member))?;
     fits_beside_others(state, &facts)?;
+    let is_last = ticket.missing().all(|missing| *missing == member.entity);
+    let whole = if is_last {
+        // What its players share may be what another of them brought, who came when there was room for it.
+        let members: Vec<Member> = ticket.members.iter().cloned().chain([member.clone()]).collect();
+        let facts = Facts::of(&spec, &*members)?;
+        fits_beside_others(state, &facts)?;
+        Some(facts)
+    } else {
+        None
+    };
     pace.catch_up(turn);
-    turn.emit(Event::TicketJoined { ticket: id, member: member.clone() });
-    if let Some(ticket) = turn.state().tickets.get(&id).cloned()
-        && let Stage::Searching(_) = ticket.stage
-        && let Ok(facts) = Facts::of(&spec, &*ticket.members)
-    {
-        cancel_hopeless(turn, id, &facts);
+    if let Some(facts) = whole {
+        emit_searching(turn, id, facts, Event::TicketJoined { ticket: id, member: member.clone() });
+    } else {
+        turn.emit(Event::TicketJoined { ticket: id, member: member.clone() });
     }
     Ok(Answer::Ticket(id))
 }

@@ -27,8 +27,8 @@ pub(super) struct Pace {
 /// What comes next.
 enum Next {
     GiveUp(TicketId),
-    /// It was taken in, and cannot be read.
-    Unread(TicketId),
+    /// It was taken in, and cannot be read, or has no room.
+    TurnedAway(TicketId, Cancellation),
     Search,
     Nothing,
 }
@@ -70,8 +70,8 @@ impl Pace {
                 Next::GiveUp(ticket) => {
                     turn.emit(super::canceled(turn.state(), ticket, given_up(turn.state(), ticket)));
                 }
-                Next::Unread(ticket) => {
-                    turn.emit(super::canceled(turn.state(), ticket, Cancellation::Internal));
+                Next::TurnedAway(ticket, reason) => {
+                    turn.emit(super::canceled(turn.state(), ticket, reason));
                 }
                 Next::Search => {
                     turn.observe(Observation::Look);
@@ -105,8 +105,9 @@ fn given_up(state: &Queue, ticket: TicketId) -> Cancellation {
 /// What is due first. Who gives up at a moment is gone before that moment's searches: "Expired tickets are removed", and then
 /// matches are made.
 fn next(state: &Queue, now: Timestamp) -> Next {
-    if let Some(ticket) = state.engine.as_ref().and_then(|live| live.unread.first()) {
-        return Next::Unread(*ticket);
+    if let Some((ticket, reason)) = state.engine.as_ref().and_then(|live| live.turned_away.first_key_value())
+    {
+        return Next::TurnedAway(*ticket, *reason);
     }
     let lease = state.leases.as_ref().and_then(|leases| leases.next());
     let give_up = state.give_ups.first().copied().into_iter().chain(lease).min().filter(|(at, _)| *at <= now);

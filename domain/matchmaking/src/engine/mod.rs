@@ -22,6 +22,7 @@ mod interner;
 mod judged;
 mod key;
 mod lanes;
+mod names;
 mod near;
 mod order;
 mod otherwise;
@@ -49,6 +50,7 @@ pub use self::games::Game;
 use self::games::Games;
 use self::interner::Interner;
 use self::lanes::{Names, bits};
+pub use self::names::Kept;
 use self::plan::{Plan, Stand};
 use self::pool::Pool;
 pub use self::search::Found;
@@ -173,17 +175,6 @@ impl Engine {
         self.plan.max
     }
 
-    /// Whether a ticket's list values and regions still fit beside those of all others.
-    pub fn has_room(&self, facts: &Facts) -> bool {
-        let lists = self
-            .values
-            .iter()
-            .zip(&facts.sets)
-            .all(|(known, set)| known.len() + known.new_among(set.iter().flatten()) <= LIST_VALUES_MAX);
-        let regions = facts.latencies.iter().map(|(region, _)| region);
-        lists && self.regions.len() + self.regions.new_among(regions) <= REGIONS_MAX
-    }
-
     /// Whether a ticket could never be in any match, however long it waits and whoever comes: it breaks a rule by itself.
     pub fn is_hopeless(&self, facts: &Facts) -> bool {
         let rows = || self.plan.rows.iter();
@@ -225,7 +216,7 @@ impl Engine {
         let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
         let (mut latencies, mut measured) = ([UNMEASURED; REGIONS_MAX], 0);
         self.regions.number_all(&facts.latencies, |region, latency| {
-            // The front door lets no more regions in than there is room for.
+            // Whoever inserts it has asked whether there is room.
             if let Some(at) = latencies.get_mut(region as usize) {
                 *at = latency.min(u32::from(UNMEASURED) - 1) as u16;
                 measured |= 1 << region;

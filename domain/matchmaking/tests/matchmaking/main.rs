@@ -9,6 +9,7 @@ mod gather;
 mod gauges;
 mod laws;
 mod leases;
+mod names;
 mod oracle;
 mod pause;
 mod placement;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine, TicketId};
 use mainstay_matchmaking::spec::{Declared, Expansion, Gather, QueueSpec, ServerAllocation, Venue};
-use mainstay_matchmaking::{Caller, Command, Outcome, Owed, ServerDetails, Target};
+use mainstay_matchmaking::{Caller, Command, Outcome, Owed, Rejection, ServerDetails, Target};
 use proptest::prelude::*;
 
 use crate::world::{
@@ -15,8 +15,9 @@ use crate::world::{
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A player of this skill, who gives up after so many seconds.
-    Solo(u8, u8),
+    /// A player of this skill, who gives up after so many seconds, and measured the regions of one of few providers besides: of all
+    /// of them there are more than a queue has room for.
+    Solo(u8, u8, u8),
     Game(u8),
     Cancel(u8),
     Pass(u16),
@@ -32,7 +33,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        8 => (0_u8..6, 1_u8..60).prop_map(|(skill, patience)| Step::Solo(skill, patience)),
+        8 => (0_u8..6, 1_u8..60, 0_u8..4).prop_map(|(skill, patience, of)| Step::Solo(skill, patience, of)),
         1 => (0_u8..6).prop_map(Step::Game),
         2 => any::<u8>().prop_map(Step::Cancel),
         4 => (0_u16..9_000).prop_map(Step::Pass),
@@ -125,22 +126,29 @@ impl Day {
     }
 
     fn step(&mut self, step: Step) {
-        let values = |skill: u8| [number_value(f64::from(skill)), latencies(&[("eu", 20), ("us", 30)])];
+        let values = |skill: u8, of: u8| {
+            let others: Vec<String> = (0..24).map(|at| format!("{of}-{at}")).collect();
+            let others = others.iter().map(|name| (name.as_str(), 90));
+            let own: Vec<_> = [("eu", 20), ("us", 30)].into_iter().chain(others).collect();
+            [number_value(f64::from(skill)), latencies(&own)]
+        };
         match step {
-            Step::Solo(skill, patience) => {
+            Step::Solo(skill, patience, of) => {
                 self.players += 1;
                 let name = format!("p{}", self.players);
                 let (ticket, form) = (self.world.id(), self.world.queue.form());
                 let command = Command::CreateTicket {
                     ticket,
                     caller: Caller::Player(player(&name)),
-                    creator: crate::world::member(&name, &values(skill)),
+                    creator: crate::world::member(&name, &values(skill, of)),
                     invited: vec![],
                     give_up_after: patience.into(),
                     form,
                 };
-                self.world.run(command).unwrap();
-                self.made.push(ticket);
+                match self.world.run(command) {
+                    Ok(_) => self.made.push(ticket),
+                    Err(refused) => assert_eq!(refused, Rejection::TooManyValues),
+                }
             }
             Step::Game(skill) => {
                 self.players += 1;
