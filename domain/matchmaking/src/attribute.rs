@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::amount::Amount;
-use crate::spec::{Merge, Missing, QueueSpec, RuleKind, Wanted};
+use crate::spec::{Merge, Missing, QueueSpec, Rule, RuleKind, Wanted};
 
 /// A player's attributes in a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -160,7 +160,7 @@ impl Facts {
                 }
                 RuleKind::SetIntersection { missing, .. } => facts.sets.push(reader.set(missing)?),
                 RuleKind::MatchTotal { .. } => facts.totals.push(reader.total()?),
-                RuleKind::RegionSelection { .. } => facts.latencies = reader.latencies(spec)?,
+                RuleKind::RegionSelection { .. } => facts.latencies = reader.latencies(spec, rule)?,
                 RuleKind::TeamDifference { default, .. } => {
                     facts.team_sums.push(reader.team_sum(*default)?);
                 }
@@ -317,7 +317,7 @@ impl<P: Party + ?Sized> Reader<'_, P> {
 
     /// "Instead of an array of latency measurements, the create request must specify a Region in the ServerDetails
     /// structure" (seed 004): its players are there already, so their way there counts nothing.
-    fn latencies(&self, spec: &QueueSpec) -> Result<Vec<(Arc<str>, u32)>, AttributeFault> {
+    fn latencies(&self, spec: &QueueSpec, rule: &Rule) -> Result<Vec<(Arc<str>, u32)>, AttributeFault> {
         let known = |region: &str| spec.regions.is_empty() || spec.regions.iter().any(|it| same(it, region));
         if let Some(region) = self.party.region() {
             let region =
@@ -343,7 +343,9 @@ impl<P: Party + ?Sized> Reader<'_, P> {
             // A region named twice counts by its worst.
             own.sort_unstable_by(|a: &(Arc<str>, u32), b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
             own.dedup_by(|later, first| later.0 == first.0);
-            if own.is_empty() {
+            // Who measured none waits until the rule gives way, if it does.
+            let may_be_none = measured.is_empty() && rule.optional_after.is_some();
+            if own.is_empty() && !may_be_none {
                 return Err(AttributeFault::UnknownRegions { rule: self.rule.clone(), path: self.path() });
             }
             common = Some(match common {

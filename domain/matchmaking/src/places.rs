@@ -1,5 +1,6 @@
 //! Where the servers of a queue can be: the regions of its fleet, each by every name it has. Two names of one are one place, so players who
 //! measured it by different names meet there; and who measured none of them could get no server anywhere, and is told so at the door.
+//! What somebody measured besides is dropped before a rule reads it: a match that was formed for it would never get a server.
 //!
 //! A fleet changes without a word to its queues, so it is not part of a queue's rules: whoever asks a queue for something says what the
 //! fleet has at that moment, and what is asked becomes durable by the names that count then. Who waits keeps
@@ -61,13 +62,13 @@ impl Places {
         self.0.iter().find(|place| place.is_called(name))
     }
 
-    /// A command with every region by the name that counts in the queue: what players measured, and where a game is. What is no region of
-    /// the fleet stays as it is. What players sent is handed out as they sent it.
+    /// A command with every region by the name that counts in the queue: what players measured, and where a game is. What players measured
+    /// that is no region of the fleet is dropped; what they sent is handed out as they sent it.
     ///
     /// # Errors
     /// [`AttributeFault::UnknownRegions`], where a player measured regions and none of the fleet's: no server could ever be found for
-    /// its match. Not where the rule gives way, since then whoever it is matched with may bring one; nor where the queue names
-    /// its regions, which judges that itself.
+    /// its match. [`AttributeFault::ServerRegion`], where a game is in none of them: nobody could join it. Neither where the rule gives
+    /// way: then whoever it is matched with may bring a region, and who has none plays anywhere.
     pub fn settle(&self, spec: &QueueSpec, mut command: Command) -> Result<Command, Rejection> {
         let Some((at, rule)) = selection(spec) else { return Ok(command) };
         match &mut command {
@@ -79,7 +80,7 @@ impl Places {
             }
             // Who plays already is where the game is.
             Command::CreateBackfill { server, .. } | Command::KeepBackfill { server, .. } => {
-                self.place(spec, server);
+                self.place(spec, rule, server)?;
             }
             Command::Configure(_)
             | Command::Close
@@ -97,17 +98,16 @@ impl Places {
         Ok(command)
     }
 
-    /// What a player measured, by the names that count in the queue.
+    /// What a player measured of the fleet's regions, by the names that count in the queue.
     pub fn name(&self, spec: &QueueSpec, attributes: &mut Attributes) {
         let Some((at, _)) = selection(spec) else { return };
         let Some(Some(Value::Latencies(measured))) = attributes.values.get(at) else { return };
-        let told = |region: &Arc<str>| {
-            self.named(region).map_or_else(|| region.clone(), |place| place.told(spec).clone())
-        };
-        if measured.iter().all(|(region, _)| told(region) == *region) {
+        let told = |region: &Arc<str>| self.named(region).map(|place| place.told(spec));
+        if measured.iter().all(|(region, _)| told(region) == Some(region)) {
             return;
         }
-        let named = measured.iter().map(|(region, latency)| (told(region), *latency)).collect();
+        let named =
+            measured.iter().filter_map(|(region, latency)| Some((told(region)?.clone(), *latency))).collect();
         if let Some(value) = Arc::make_mut(&mut attributes.values).get_mut(at) {
             *value = Some(Value::Latencies(named));
         }
@@ -122,7 +122,7 @@ impl Places {
         if let Some(Some(Value::Latencies(measured))) = member.attributes.values.get(at) {
             let is_nowhere =
                 !measured.is_empty() && measured.iter().all(|(name, _)| self.named(name).is_none());
-            if is_nowhere && spec.regions.is_empty() && rule.optional_after.is_none() {
+            if is_nowhere && rule.optional_after.is_none() {
                 let path = rule.kind.attribute().map_or_else(|| "".into(), |attribute| attribute.path);
                 let fault = AttributeFault::UnknownRegions { rule: rule.name.clone(), path };
                 return Err(Rejection::AttributeInvalid(fault));
@@ -132,12 +132,18 @@ impl Places {
         Ok(())
     }
 
-    fn place(&self, spec: &QueueSpec, server: &mut ServerDetails) {
-        let told =
-            server.region.as_deref().and_then(|region| self.named(region)).map(|place| place.told(spec));
-        if let Some(told) = told {
-            server.region = Some(told.clone());
+    fn place(&self, spec: &QueueSpec, rule: &Rule, server: &mut ServerDetails) -> Result<(), Rejection> {
+        // One that says no region is told so by the rule.
+        let Some(region) = server.region.as_deref() else { return Ok(()) };
+        match self.named(region).map(|place| place.told(spec)) {
+            Some(told) => server.region = Some(told.clone()),
+            None if rule.optional_after.is_some() => {}
+            None => {
+                let fault = AttributeFault::ServerRegion { rule: rule.name.clone() };
+                return Err(Rejection::AttributeInvalid(fault));
+            }
         }
+        Ok(())
     }
 }
 

@@ -94,17 +94,61 @@ fn who_measured_none_of_the_fleets_regions_is_told_so_unless_the_rule_gives_way(
         let mut world = queue(regions, near());
         assert_eq!(solo(&mut world, "ann", &[("Atlantis", 20)]), Err(fault.clone()), "{regions:?}");
     }
+    // It has no region then, and is found once the rule gives way: where, the fleet may choose.
     let mut gives_way = queue(&[], optional(5, near()));
-    solo(&mut gives_way, "ann", &[("Atlantis", 20)]).unwrap();
+    let pair = ["ann", "ben"].map(|name| solo(&mut gives_way, name, &[("Atlantis", 20)]).unwrap());
+    gives_way.seconds(4);
+    assert_eq!(pair.map(|ticket| gives_way.status(ticket)), ["WaitingForMatch"; 2]);
+    gives_way.seconds(1);
+    assert_eq!(pair.map(|ticket| gives_way.status(ticket)), ["Matched"; 2]);
+    assert_eq!(*gives_way.formed()[0].regions, []);
 }
 
-/// What nobody asks about is as it was sent.
+/// The same of a game that is in none of them: whoever measured its region there has that dropped, so nobody could join it.
 #[test]
-fn what_is_no_region_of_the_fleet_stays() {
+fn a_game_outside_of_the_fleet_is_refused_unless_the_rule_gives_way() {
+    let game = |world: &mut World| {
+        let (ticket, form) = (world.id(), world.queue.form());
+        let command = Command::CreateBackfill {
+            ticket,
+            caller: server("one"),
+            members: Vec::new(),
+            server: region("Atlantis"),
+            places: None,
+            give_up_after: 600,
+            terms: Terms::default(),
+            form,
+        };
+        settled(world, command)
+    };
+    let fault = AttributeFault::ServerRegion { rule: "region".into() };
+    assert_eq!(game(&mut queue(&[], near())).unwrap_err(), Rejection::AttributeInvalid(fault));
+    assert!(game(&mut queue(&[], optional(5, near()))).is_ok());
+}
+
+/// "RegionPreferences holds only" regions in which there can be a server: a match that is formed for another one would wait for it until its
+/// tickets give up.
+#[test]
+fn no_match_is_formed_for_a_region_that_the_fleet_does_not_have() {
+    let mut world = queue(&[], near());
+    let ann = solo(&mut world, "ann", &[("Atlantis", 5), ("Virginia", 90)]).unwrap();
+    let ben = solo(&mut world, "ben", &[("Atlantis", 5), ("Oregon", 20)]).unwrap();
+    assert_eq!([ann, ben].map(|ticket| world.status(ticket)), ["WaitingForMatch"; 2]);
+    solo(&mut world, "cyd", &[("Atlantis", 5), ("nyc", 80)]).unwrap();
+    assert_eq!(world.matched(), [["ann", "cyd"]]);
+    assert_eq!(
+        world.formed()[0].regions.iter().map(|it| it.to_lowercase()).collect::<Vec<_>>(),
+        ["virginia"]
+    );
+}
+
+/// What a player sent is handed out as it was sent.
+#[test]
+fn what_is_no_region_of_the_fleet_is_not_read() {
     let world = queue(&[], near());
     let mut attributes = member("ann", &[latencies(&[("Atlantis", 1), ("NYC", 2)])]).attributes;
     fleet().name(world.queue.spec().unwrap(), &mut attributes);
-    let named: Arc<[_]> = [(Arc::from("Atlantis"), 1), (Arc::from("Virginia"), 2)].into();
+    let named: Arc<[_]> = [(Arc::from("Virginia"), 2)].into();
     assert_eq!(attributes.values[..], [Some(Value::Latencies(named))]);
     assert!(matches!(settled(&world, Command::Pause), Ok(Command::Pause)));
 }
