@@ -20,6 +20,8 @@ pub const MATCH_SIZE_MIN: u32 = 2;
 pub const MATCH_SIZE_MAX: u32 = 100;
 /// "(this limit is 32, if using teams)".
 pub const MATCH_SIZE_WITH_TEAMS_MAX: u32 = 32;
+/// The most teams: as many as the largest match with teams has players. Of any more some would be empty in every match.
+pub const TEAMS_MAX: usize = MATCH_SIZE_WITH_TEAMS_MAX as usize;
 /// "You can have a maximum of 20 rules defined for a single queue."
 pub const RULES_MAX: usize = 20;
 /// The most regions a queue may name: as many as one word has bits. PlayFab knows about 60.
@@ -111,7 +113,7 @@ impl QueueSpec {
     }
 
     /// The place of a team in the list, by its name: as it is written, else without regard to case where that is one team's
-    /// alone (PlayFab's specification compares without case, its documentation with).
+    /// alone, as it was not always in queues that journals kept.
     #[must_use]
     pub fn team(&self, name: &str) -> Option<usize> {
         let mut folded =
@@ -146,11 +148,16 @@ impl Faults {
             return;
         }
         self.ensure(queue.teams.len() >= 2, "teams", || "one team alone; none, or at least two".into());
+        self.ensure(queue.teams.len() <= TEAMS_MAX, "teams", || {
+            alloc::format!("{} teams, at most {TEAMS_MAX}", queue.teams.len())
+        });
         let mut names = BTreeSet::new();
         for team in &queue.teams {
             let place = alloc::format!("team {}", team.name);
             self.name(&place, &team.name, NAME_CHARS_MAX);
-            self.ensure(names.insert(&team.name), &place, || "named twice".into());
+            self.ensure(names.insert(team.name.to_ascii_lowercase()), &place, || {
+                "named twice: teams are not told apart by case".into()
+            });
             self.ensure(team.max >= 1, &place, || "maxTeamSize 0: nobody could be on it".into());
             self.ensure(team.min <= team.max, &place, || {
                 alloc::format!("minTeamSize {} above maxTeamSize {}", team.min, team.max)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::{Declared, Expansion, Missing, QueueSpec, Shown, Visibility};
+use mainstay_matchmaking::spec::{Declared, Expansion, Missing, QueueSpec, Shown, TeamSpec, Visibility};
 use mainstay_matchmaking::{
     Answer, AttributeFault, Caller, Cancellation, Command, Event, KEPT, Rejection, Stage, Value,
 };
@@ -314,4 +314,23 @@ fn a_queue_that_cannot_be_is_refused_with_every_fault() {
     }
     let of_regions: Vec<_> = faults.iter().filter(|fault| fault.starts_with("regions")).collect();
     assert_eq!((faults.len(), of_regions.len()), (8, 2), "{faults:?}");
+}
+
+/// A team's number is a byte in the engine, and more teams than players are empty in every match; and "TeamId" is compared without
+/// regard to case.
+#[test]
+fn teams_are_no_more_than_players_and_told_apart_without_case() {
+    let faults = |names: &[String]| -> Vec<String> {
+        let team = |name: &String| TeamSpec { name: name.as_str().into(), min: 0, max: 2 };
+        let teams = names.iter().map(team).collect();
+        let declared = Declared { teams, ..declared(2, 32, Vec::new()) };
+        QueueSpec::new(declared).err().iter().flatten().map(ToString::to_string).collect()
+    };
+    let of = |count: u32| -> Vec<String> { (0..count).map(|at| format!("t{at}")).collect() };
+    assert_eq!(faults(&of(32)), [""; 0]);
+    assert_eq!(faults(&of(33)), ["teams: 33 teams, at most 32"]);
+    assert_eq!(
+        faults(&["red", "blue", "Red"].map(String::from)),
+        ["team Red: named twice: teams are not told apart by case"]
+    );
 }
