@@ -68,7 +68,9 @@ impl Pace {
             match next {
                 Next::Nothing => return,
                 Next::GiveUp(ticket) => {
-                    turn.emit(super::canceled(turn.state(), ticket, given_up(turn.state(), ticket)));
+                    for (ticket, reason) in given_up(turn.state(), ticket) {
+                        turn.emit(super::canceled(turn.state(), ticket, reason));
+                    }
                 }
                 Next::TurnedAway(ticket, reason) => {
                     turn.emit(super::canceled(turn.state(), ticket, reason));
@@ -93,12 +95,23 @@ impl Pace {
     }
 }
 
-/// Why a ticket's time is up: others were found for it and no server, or nobody.
-fn given_up(state: &Queue, ticket: TicketId) -> Cancellation {
-    match state.tickets.get(&ticket).map(|ticket| ticket.stage) {
-        Some(Stage::Held { .. }) => Cancellation::ServerAllocationFailed,
-        Some(Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. })
-        | None => Cancellation::Timeout,
+/// Why a ticket's time is up: others were found for it and no server, or nobody. Those of its group whose time is up at the same moment are
+/// told the same: the first of them lets the group go, which is not why the others end.
+fn given_up(state: &Queue, id: TicketId) -> Vec<(TicketId, Cancellation)> {
+    let nobody_found = || alloc::vec![(id, Cancellation::Timeout)];
+    let Some(ticket) = state.tickets.get(&id) else { return nobody_found() };
+    match ticket.stage {
+        Stage::Held { hold, .. } => {
+            let group = state.holds.get(&hold).into_iter().flat_map(|hold| hold.tickets.iter());
+            let others = group.map(|(other, _)| *other).filter(|other| {
+                *other != id && state.tickets.get(other).is_some_and(|it| it.gives_up() == ticket.gives_up())
+            });
+            let all = core::iter::once(id).chain(others);
+            all.map(|ticket| (ticket, Cancellation::ServerAllocationFailed)).collect()
+        }
+        Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. } => {
+            nobody_found()
+        }
     }
 }
 

@@ -120,6 +120,17 @@ fn a_region_that_refuses_is_followed_by_the_next_and_all_are_asked_again_later()
     assert_eq!(world.formed()[0].id, last);
 }
 
+/// The first of them lets the group go, which is not why the others end.
+#[test]
+fn tickets_of_one_group_that_expire_together_say_the_same() {
+    let mut world = World::new(pairs());
+    let pair = world.pair();
+    world.seconds(600);
+    assert_eq!(pair.map(|ticket| world.reason(ticket)), [Cancellation::ServerAllocationFailed; 2]);
+    assert!(world.queue.holds().next().is_none());
+    assert_eq!(world.queue.undos().count(), 1);
+}
+
 #[test]
 fn a_ticket_that_expires_while_it_waits_for_a_server_says_so_and_the_others_keep_their_places() {
     let mut world =
