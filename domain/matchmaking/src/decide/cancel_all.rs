@@ -1,21 +1,15 @@
 //! All tickets of one kind that a player is in are cancelled: the recovery of a player whose tickets are lost.
 
-use alloc::sync::Arc;
+use mainstay_core::Turn;
 
-use mainstay_core::{TicketId, Turn};
-
-use super::backfill::has_room;
 use super::pace::Pace;
-use super::{canceled, game_only, self_or_server};
+use super::{canceled, game_only, self_or_server, taken_out};
 use crate::command::Answer;
 use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
-use crate::event::Event;
 use crate::queue::Queue;
 use crate::rejection::Rejection;
-use crate::spec::QueueSpec;
-use crate::terms::TakenOut;
-use crate::ticket::{Cancellation, Seated};
+use crate::ticket::Cancellation;
 
 pub(super) fn tickets(
     turn: &mut Turn<'_, Queue>,
@@ -51,25 +45,7 @@ pub(super) fn backfills(
         return Ok(Answer::Cancelled(0));
     };
     pace.catch_up(turn);
-    let event = taken_out(turn.state(), ticket, player);
+    let event = taken_out::by_server(turn.state(), ticket, player);
     turn.emit(event);
     Ok(Answer::Cancelled(1))
-}
-
-/// What becomes of a backfill ticket that a player is taken out of. It goes on with the places that it asked for: where these are too few
-/// for a match then, it ends by that name.
-fn taken_out(state: &Queue, ticket: TicketId, player: &Entity) -> Event {
-    match state.backfills.get(&ticket) {
-        Some(known) if known.terms.taken_out == TakenOut::GoesOn => {
-            let stays = known.members.iter().filter(|seated| seated.member.entity != *player);
-            let members: Arc<[Seated]> = stays.cloned().collect();
-            let has_room = |spec: &Arc<QueueSpec>| has_room(spec, &members, known.places).is_ok();
-            if state.spec().is_some_and(has_room) {
-                Event::BackfillChanged { ticket, members, places: known.places }
-            } else {
-                canceled(state, ticket, Cancellation::TicketUnmatchable)
-            }
-        }
-        Some(_) | None => canceled(state, ticket, Cancellation::Server),
-    }
 }

@@ -13,6 +13,7 @@ mod pace;
 mod pause;
 mod placement;
 mod renew_backfill;
+mod taken_out;
 mod tenure_over;
 
 use mainstay_core::{TicketId, Turn};

@@ -6,8 +6,9 @@
 
 use alloc::vec::Vec;
 
-use mainstay_core::{TicketId, Timestamp, Turn};
+use mainstay_core::{MatchId, TicketId, Timestamp, Turn};
 
+use super::taken_out;
 use crate::command::Observation;
 use crate::engine::Look;
 use crate::event::Event;
@@ -85,14 +86,21 @@ impl Pace {
                         Some(Look::Nobody(_) | Look::Nothing) | None => continue,
                     };
                     let formed: Vec<Event> = found.iter().filter_map(|found| state.formed(found)).collect();
+                    let ids: Vec<MatchId> = formed.iter().filter_map(match_of).collect();
                     formed.into_iter().for_each(|formed| turn.emit(formed));
                     if let Some(cursor) = batch {
                         turn.observe(Observation::BatchFormed(cursor));
                     }
+                    ids.into_iter().for_each(|id| taken_out::by_match(turn, id));
                 }
             }
         }
     }
+}
+
+/// The match that an event forms, if it does.
+fn match_of(event: &Event) -> Option<MatchId> {
+    if let Event::MatchFormed { id, .. } = event { Some(*id) } else { None }
 }
 
 /// Why a ticket's time is up: others were found for it and no server, or nobody. Those of its group whose time is up at the same moment are

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use mainstay_core::{MatchId, Turn};
 
 use super::pace::Pace;
+use super::taken_out;
 use crate::command::Answer;
 use crate::event::Event;
 use crate::hold::Outcome;
@@ -33,5 +34,7 @@ pub(super) fn answered(
     };
     pace.catch_up(turn);
     turn.emit(event);
+    // Where it was placed: else there is no such match.
+    taken_out::by_match(turn, id);
     Answer::Done
 }

@@ -10,7 +10,7 @@ use mainstay_matchmaking::{
 };
 use uuid::Uuid;
 
-use crate::world::{World, equality, player, seated, server, text, with_teams};
+use crate::world::{World, equality, member, player, seated, server, spec, text, with_teams};
 
 fn world() -> World {
     World::new(with_teams(2, 4, (1, 2), vec![]))
@@ -313,6 +313,47 @@ fn a_ticket_goes_on_without_who_is_taken_out_where_it_is_to() {
     assert_eq!(world.queue.backfills_of(&player("bob"), &Caller::Title), Ok(None));
     world.solo("carol", &[]);
     assert_eq!(world.matched(), [["alice/red", "carol/blue"]]);
+}
+
+/// "a player is never lost between two states, never matched twice": whoever is matched elsewhere plays there, and its old game's ticket goes on
+/// without it, whatever becomes of that where a server takes a player out.
+#[test]
+fn a_ticket_goes_on_without_who_is_matched_elsewhere() {
+    for taken_out in [TakenOut::Ends, TakenOut::GoesOn] {
+        let mut world = World::new(with_teams(4, 4, (2, 2), Vec::new()));
+        let terms = Terms { taken_out, ..Terms::default() };
+        let three = ["alice", "bob", "carol"].into_iter().zip(["red", "blue", "blue"]);
+        let three = three.map(|(name, team)| seated(name, team, &[])).collect();
+        let game = create(&mut world, server("one"), three, terms).unwrap();
+        let party = ["alice", "bob", "dan", "eve"].map(|name| member(name, &[])).to_vec();
+        let (two, others) = (party[..2].to_vec(), party[2..].to_vec());
+        let two = world.party(two);
+        world.party(others);
+        assert_eq!((world.status(two), world.backfill_status(game)), ("Matched", "WaitingForMatch"));
+        for name in ["alice", "bob"] {
+            assert_eq!(world.queue.backfills_of(&player(name), &Caller::Title), Ok(None), "{taken_out:?}");
+        }
+        // Each of those who come finds the game, which has room for three now.
+        for name in ["fay", "gus", "hal"] {
+            world.solo(name, &[]);
+        }
+        let last: Vec<String> =
+            world.matched()[1].iter().map(|it| it.split('/').next().unwrap().into()).collect();
+        assert_eq!(last, ["carol", "fay", "gus", "hal"]);
+        assert_eq!(world.queue.snapshot(), world.replayed().snapshot());
+    }
+}
+
+/// Where the places that it asked for are too few for a match then, it ends by that name.
+#[test]
+fn a_ticket_that_is_left_too_small_ends() {
+    let mut world = World::new(spec(4, 4, Vec::new()));
+    let three = ["alice", "bob", "carol"].map(|name| seated(name, "", &[])).to_vec();
+    let game = world.try_backfill(&server("one"), three, ServerDetails::default(), Some(1)).unwrap();
+    for two in [["alice", "dan"], ["eve", "fay"]] {
+        world.party(two.map(|name| member(name, &[])).to_vec());
+    }
+    assert_eq!(why(&world, game), Some(Cancellation::TicketUnmatchable));
 }
 
 /// What is soft may vanish at any instant: a lease is then counted anew, and nothing else changes.

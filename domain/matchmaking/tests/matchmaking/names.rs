@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use mainstay_core::{StateMachine, TicketId};
 use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, Rule, ServerAllocation, Venue};
-use mainstay_matchmaking::{Caller, Cancellation, Command, Event, Outcome, Rejection, Stage, Value};
+use mainstay_matchmaking::{
+    BackfillStage, Caller, Cancellation, Command, Event, Outcome, Rejection, ServerDetails, Stage, Value,
+};
 
 use crate::world::{
-    World, declared, difference, fixed, intersection, latencies, number_value, player, selection, spec, texts,
+    World, declared, difference, fixed, intersection, latencies, member, number_value, player, seated,
+    selection, spec, texts,
 };
 
 /// So many regions of one's own, each 10 ms away.
@@ -81,6 +84,30 @@ fn a_group_that_is_held_keeps_the_room_of_its_names() {
     world.solo("many", &[own("other", 64), texts(&["map"])]);
 }
 
+/// What those who stay in a game share may be more than what all shared.
+#[test]
+fn a_game_that_somebody_leaves_is_asked_for_room_too() {
+    let maps = |of: &str| -> Vec<String> { (0..128).map(|at| format!("{of}-{at}")).collect() };
+    let list = |maps: &[String]| texts(&maps.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut world = World::new(spec(2, 4, vec![intersection("maps", 1.0, Expansion::Fixed(1))]));
+    let (all, one) = (maps("game"), maps("game")[..1].to_vec());
+    let players = vec![seated("stays", "", &[list(&all)]), seated("leaves", "", &[list(&one)])];
+    let game = world.backfill(players, ServerDetails::default());
+    for of in 0..7 {
+        world.solo(&format!("p{of}"), &[list(&maps(&of.to_string()))]);
+    }
+    // Beside these 897 there is room for 127, and who stays in the game brings as many as before and 127.
+    world.solo("one more", &[texts(&["one more"])]);
+    let elsewhere = ["leaves", "friend"].map(|name| member(name, &[texts(&["elsewhere"])]));
+    world.party(elsewhere.to_vec());
+    assert_eq!(world.backfill_status(game), "WaitingForMatch");
+    world.solo("meets", &[texts(&["elsewhere"])]);
+    assert_eq!(world.matched(), [["friend", "leaves", "meets"]]);
+    let stage = world.queue.backfill(game, &Caller::Title).unwrap().stage;
+    let ended = BackfillStage::Canceled { reason: Cancellation::RetryRequired, at: world.now };
+    assert_eq!(stage, ended);
+}
+
 /// What the players of a ticket share may be what the first of them brought, who came when there was room for it.
 #[test]
 fn who_joins_last_is_asked_for_the_room_of_all() {
@@ -106,7 +133,7 @@ fn whoever_a_journal_has_no_room_for_is_told_so() {
     let mut world = World::new(spec(2, 2, vec![near()]));
     let kept = world.solo("kept", &[own("a", 60)]);
     let (late, at) = (world.id(), world.now);
-    let member = crate::world::member("late", &[own("b", 60)]);
+    let member = member("late", &[own("b", 60)]);
     let creator = player("late");
     let created = Event::TicketCreated {
         ticket: late,

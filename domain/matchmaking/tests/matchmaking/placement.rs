@@ -131,6 +131,23 @@ fn tickets_of_one_group_that_expire_together_say_the_same() {
     assert_eq!(world.queue.undos().count(), 1);
 }
 
+/// A player who waits in the ticket of an old game is out of it once its new match is placed, and not before.
+#[test]
+fn who_is_placed_is_out_of_its_old_game() {
+    let mut world =
+        World::new(with_servers(declared(2, 3, vec![difference("skill", growing(1.0, 1.0, 5.0, 60))])));
+    let old = ["alice", "old"].map(|name| seated(name, "", &[number_value(90.0)])).to_vec();
+    let game = world.backfill(old, ServerDetails::default());
+    for name in ["alice", "bob"] {
+        world.solo(name, &[number_value(1.0)]);
+    }
+    let of = |world: &World| world.queue.backfills_of(&player("alice"), &Caller::Title);
+    assert_eq!(of(&world), Ok(Some(game)));
+    let ask = world.ask();
+    world.answer(ask.id, placed());
+    assert_eq!((of(&world), world.backfill_status(game)), (Ok(None), "WaitingForMatch"));
+}
+
 #[test]
 fn a_ticket_that_expires_while_it_waits_for_a_server_says_so_and_the_others_keep_their_places() {
     let mut world =

@@ -455,10 +455,13 @@ fn a_party_does_not_join_the_game_of_one_of_it() {
     let party = world.party(vec![member("friend", &[]), member("a", &[])]);
     world.seconds(30);
     assert_eq!((world.status(party), world.backfill_status(game)), ("WaitingForMatch", "WaitingForMatch"));
-    // Another game takes the party; the first is told by its server that the player is gone, or gives up.
+    // Another game takes the party; the first goes on without the player who plays there.
     world.backfill(vec![seated("z", "", &[])], ServerDetails::default());
     assert_eq!(world.matched(), [["a", "friend", "z"]]);
     assert_eq!(world.backfill_status(game), "WaitingForMatch");
+    assert_eq!(world.queue.backfills_of(&player("a"), &Caller::Title), Ok(None));
     world.solo("last", &[]);
-    assert_eq!(world.matched()[1], ["a", "last"]);
+    assert_eq!(world.formed().len(), 1, "nobody is left in the game whom the last could meet");
+    world.solo("very last", &[]);
+    assert_eq!(world.matched()[1], ["last", "very last"]);
 }
