@@ -56,9 +56,10 @@ pub enum Rejection {
     /// `MatchmakingAttributeInvalid`.
     #[error(transparent)]
     AttributeInvalid(#[from] AttributeFault),
-    /// Too many different values wait in this queue.
+    /// `MatchmakingRateLimitExceeded`: the tickets that wait name as many different list values or regions as a queue holds. Nobody's fault who
+    /// is told it, and over when some of them are matched.
     #[error(
-        "the tickets that wait hold too many different list values or regions: name the queue's regions in its configuration"
+        "the tickets that wait name as many different list values or regions as there is room for beside: ask again later"
     )]
     TooManyValues,
     /// `MatchmakingNumberOfPlayersInTicketTooLarge`.
@@ -127,7 +128,7 @@ impl Rejection {
             Self::RequestTypeMismatch(_) => ("MatchmakingRequestTypeMismatch", 2058),
             Self::Unauthorized { .. } => ("MatchmakingUnauthorized", 2056),
             Self::EntityInvalid { .. } => ("MatchmakingEntityInvalid", 2001),
-            Self::AttributeInvalid(_) | Self::TooManyValues => ("MatchmakingAttributeInvalid", 2046),
+            Self::AttributeInvalid(_) => ("MatchmakingAttributeInvalid", 2046),
             Self::NumberOfPlayersTooLarge { .. } | Self::NoRoom(NoRoom::Full { .. }) => {
                 ("MatchmakingNumberOfPlayersInTicketTooLarge", 2044)
             }
@@ -141,7 +142,7 @@ impl Rejection {
             Self::NotJoined(_) => ("MatchmakingPlayerHasNotJoinedTicket", 2053),
             Self::AlreadyCompleted(_) => ("MatchmakingTicketAlreadyCompleted", 2029),
             Self::MembershipLimitExceeded { .. } => ("MatchmakingTicketMembershipLimitExceeded", 2055),
-            Self::TooManyWaiting { .. } => ("MatchmakingRateLimitExceeded", 2054),
+            Self::TooManyValues | Self::TooManyWaiting { .. } => ("MatchmakingRateLimitExceeded", 2054),
             Self::OtherForm { .. } => ("ServiceUnavailable", 1123),
         }
     }

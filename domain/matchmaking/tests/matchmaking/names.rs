@@ -84,6 +84,12 @@ fn a_group_that_is_held_keeps_the_room_of_its_names() {
     world.solo("many", &[own("other", 64), texts(&["map"])]);
 }
 
+/// It is nobody's fault who is told so: PlayFab's word for "again later".
+#[test]
+fn want_of_room_is_told_as_a_limit() {
+    assert_eq!(Rejection::TooManyValues.code(), ("MatchmakingRateLimitExceeded", 2054));
+}
+
 /// What those who stay in a game share may be more than what all shared.
 #[test]
 fn a_game_that_somebody_leaves_is_asked_for_room_too() {

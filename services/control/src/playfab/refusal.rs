@@ -256,12 +256,11 @@ impl From<Rejection> for Refusal {
                 StatusCode::NOT_FOUND
             }
             Rejection::Unauthorized { .. } => StatusCode::FORBIDDEN,
-            Rejection::TooManyWaiting { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Rejection::TooManyValues | Rejection::TooManyWaiting { .. } => StatusCode::TOO_MANY_REQUESTS,
             Rejection::OtherForm { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Rejection::RequestTypeMismatch(_)
             | Rejection::EntityInvalid { .. }
             | Rejection::AttributeInvalid(_)
-            | Rejection::TooManyValues
             | Rejection::NumberOfPlayersTooLarge { .. }
             | Rejection::NoRoom(_)
             | Rejection::BadRequest(_)
@@ -280,7 +279,7 @@ impl From<Rejection> for Refusal {
             Rejection::MembershipLimitExceeded { users, .. } => {
                 refusal.with("UsersExceedingMembershipLimit", users.iter().map(String::from).collect())
             }
-            Rejection::TooManyWaiting { .. } | Rejection::OtherForm { .. } => {
+            Rejection::TooManyValues | Rejection::TooManyWaiting { .. } | Rejection::OtherForm { .. } => {
                 refusal.after(mainstay_runtime::RETRY_AFTER)
             }
             Rejection::QueueNotFound
@@ -290,7 +289,6 @@ impl From<Rejection> for Refusal {
             | Rejection::Unauthorized { .. }
             | Rejection::EntityInvalid { .. }
             | Rejection::AttributeInvalid(_)
-            | Rejection::TooManyValues
             | Rejection::NumberOfPlayersTooLarge { .. }
             | Rejection::NoRoom(_)
             | Rejection::BadRequest(_)
