@@ -432,3 +432,169 @@ fn an_expansion_with_another_rules_list_is_a_fault() {
         );
     }
 }
+
+/// How a rule is written with an expansion, in the list of its type.
+fn giving_way(list: &str, limit: Value, expansion: Value) -> MatchmakingQueueConfig {
+    let mut rule = json!({ "Name": "r", "Attribute": { "Path": "a" }, "AttributeNotSpecifiedBehavior": "MatchAny",
+        "DefaultAttributeValue": 1 });
+    for part in [limit, expansion] {
+        for (field, value) in part.as_object().unwrap() {
+            rule[field] = value.clone();
+        }
+    }
+    read(json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, list: [rule] }))
+}
+
+/// An expansion says by its fields what it is, also in the API's lists, where it stands when a rule was moved there; and a rule there may
+/// call its limit as the documentation does.
+#[test]
+fn an_expansion_is_what_its_fields_say_in_either_dialect() {
+    let linear = json!({ "Delta": 1, "Limit": 4, "SecondsBetweenExpansions": 5 });
+    let custom = json!({ "DifferenceOverrides": [1, 2], "SecondsBetweenExpansions": 5 });
+    let with = |mut expansion: Value, kind: Option<&str>| {
+        expansion["Type"] = json!(kind);
+        json!({ "Expansion": expansion })
+    };
+    for (written, kind, api) in
+        [(&linear, "Linear", "LinearExpansion"), (&custom, "Custom", "CustomExpansion")]
+    {
+        let expected = giving_way("DifferenceRules", json!({ "Difference": 1 }), json!({ api: written }));
+        for list in ["DifferenceRules", "Rules"] {
+            for said in [Some(kind), None] {
+                let limit = json!({ "MaxDifference": 1, "Difference": null, "Type": (list == "Rules").then_some("DifferenceRule") });
+                assert_eq!(
+                    giving_way(list, limit, with(written.clone(), said)),
+                    expected,
+                    "{list} {said:?} {written}"
+                );
+            }
+        }
+    }
+    let by_intervals = |kind: Option<&str>| {
+        let expansion =
+            with(json!({ "EnabledOverrides": [true, false], "SecondsBetweenExpansions": 5 }), kind);
+        giving_way("StringEqualityRules", json!({}), expansion).declared(None).unwrap()
+    };
+    assert_eq!(by_intervals(None), by_intervals(Some("Custom")));
+}
+
+/// Nobody's queue matches by other limits than were written: what would not be read, or would move nothing, is a fault.
+#[test]
+fn an_expansion_that_would_be_passed_over_is_a_fault() {
+    let linear = json!({ "Delta": 1, "SecondsBetweenExpansions": 5 });
+    let total = json!({ "Min": 1, "Max": 2 });
+    let ten = json!({ "Difference": 10 });
+    let every = |fields: Value| {
+        let mut expansion = fields;
+        expansion["SecondsBetweenExpansions"] = json!(5);
+        expansion
+    };
+    let not_read = "is not read: rules of its type have";
+    let rows = [
+        (
+            "StringEqualityRules",
+            json!({}),
+            json!({ "Expansion": { "Type": "Linear", "Delta": 1 } }),
+            format!("its LinearExpansion {not_read} an Expansion with EnabledOverrides"),
+        ),
+        (
+            "StringEqualityRules",
+            json!({}),
+            json!({ "LinearExpansion": linear }),
+            format!("its LinearExpansion {not_read} an Expansion with EnabledOverrides"),
+        ),
+        (
+            "StringEqualityRules",
+            json!({}),
+            json!({ "CustomExpansion": every(json!({ "EnabledOverrides": [true] })) }),
+            format!("its CustomExpansion {not_read} an Expansion with EnabledOverrides"),
+        ),
+        (
+            "MatchTotalRules",
+            total,
+            json!({ "LinearExpansion": linear }),
+            format!("its LinearExpansion {not_read} an Expansion with MinOverrides or MaxOverrides"),
+        ),
+        (
+            "TeamTicketSizeSimilarityRule",
+            json!({}),
+            json!({ "LinearExpansion": linear }),
+            format!("its LinearExpansion {not_read} none"),
+        ),
+        (
+            "DifferenceRules",
+            ten.clone(),
+            json!({ "CustomExpansion": every(json!({ "EnabledOverrides": [true] })) }),
+            "its CustomExpansion has EnabledOverrides, which is of other rules: DifferenceOverrides".into(),
+        ),
+        (
+            "DifferenceRules",
+            ten.clone(),
+            json!({ "LinearExpansion": every(json!({ "Delta": 1, "Limit": 5 })) }),
+            "its linear expansion never moves Difference 10: Limit 5 is below, and Delta goes up".into(),
+        ),
+        (
+            "DifferenceRules",
+            ten.clone(),
+            json!({ "LinearExpansion": every(json!({ "Delta": -1, "Limit": 15 })) }),
+            "its linear expansion never moves Difference 10: Limit 15 is above, and Delta goes down".into(),
+        ),
+        (
+            "DifferenceRules",
+            ten.clone(),
+            json!({ "LinearExpansion": every(json!({ "Delta": 0 })) }),
+            "its linear expansion never moves Difference: Delta is 0, or missing".into(),
+        ),
+        (
+            "DifferenceRules",
+            ten.clone(),
+            json!({ "LinearExpansion": every(json!({ "Limit": 20 })) }),
+            "its linear expansion never moves Difference: Delta is 0, or missing".into(),
+        ),
+        (
+            "SetIntersectionRules",
+            json!({ "MinIntersectionSize": 2 }),
+            json!({ "LinearExpansion": every(json!({ "Delta": 1, "Limit": 3 })) }),
+            "its linear expansion never moves MinIntersectionSize 2: Limit 3 is above, and Delta goes down"
+                .into(),
+        ),
+        (
+            "TeamDifferenceRules",
+            ten.clone(),
+            json!({ "LinearExpansion": every(json!({})) }),
+            "its linear expansion never moves Difference: Delta is 0, or missing".into(),
+        ),
+    ];
+    for (list, limit, expansion, told) in rows {
+        let queue = if list == "TeamTicketSizeSimilarityRule" {
+            let rule = json!({ "Name": "r", "Expansion": expansion["LinearExpansion"] });
+            read(json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, list: rule }))
+        } else {
+            giving_way(list, limit.clone(), expansion.clone())
+        };
+        let faults = queue.declared(None).map(|_| format!("{list} {expansion} was taken")).unwrap_err();
+        assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [format!("rule r: {told}")]);
+    }
+    // What says two things is told by the reader already, of every rule at once.
+    let rule = |expansion: Value| json!({ "Name": "r", "Difference": 1, "Attribute": { "Path": "a" }, "Expansion": expansion });
+    let both = json!({ "Delta": 1, "DifferenceOverrides": [1] });
+    let mut twice = rule(json!({ "Delta": 1 }));
+    twice["LinearExpansion"] = linear;
+    let custom = json!({ "Name": "r", "Difference": 1, "CustomExpansion": { "Limit": 1 } });
+    let queue = json!({ "DifferenceRules": [
+        rule(both), rule(json!({ "Type": "Linear", "DifferenceOverrides": [1] })), rule(json!({ "Type": "Wild" })),
+        rule(json!({ "SecondsBetweenExpansions": 5 })), twice, custom,
+    ] });
+    let told = MatchmakingQueueConfig::read(queue).unwrap_err();
+    assert_eq!(
+        told.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "rule r: its Expansion is linear, and has DifferenceOverrides, which custom ones have",
+            "rule r: its Expansion is linear, and has DifferenceOverrides, which custom ones have",
+            "rule r: an Expansion is Linear or Custom, not \"Wild\"",
+            "rule r: its Expansion has neither a Delta nor overrides",
+            "rule r: Expansion and LinearExpansion: one of them",
+            "rule r: its CustomExpansion is custom, and has Limit, which linear ones have",
+        ]
+    );
+}

@@ -1,10 +1,19 @@
 //! The documentation's way of writing a queue, turned into the API's.
 //!
-//! One list `Rules`, whose elements name their `Type`; one `Expansion` with a `Type` of its own; and `MaxDifference` for
-//! `Difference` (*Rule weights*). Overrides as bare numbers are read wherever overrides are.
+//! One list `Rules`, whose elements name their `Type`; one `Expansion`, with or without a `Type` of its own; and `MaxDifference` for
+//! `Difference` (*Rule weights*). The last two are read in the API's lists too: who moves a rule from one to the other takes them along.
+//! Overrides as bare numbers are read wherever overrides are.
 
-use serde::de::Error as _;
+use mainstay_matchmaking::spec::Fault;
 use serde_json::{Map, Value};
+
+/// A type of rules.
+struct Kind {
+    /// Its `Type`.
+    name: &'static str,
+    home: Home,
+    gives_way: GivesWay,
+}
 
 /// Where the API has the rules of a type.
 enum Home {
@@ -12,52 +21,80 @@ enum Home {
     Single(&'static str),
 }
 
-fn home(kind: &str) -> Option<Home> {
-    Some(match kind {
-        "StringEqualityRule" => Home::List("StringEqualityRules"),
-        "DifferenceRule" => Home::List("DifferenceRules"),
-        "SetIntersectionRule" => Home::List("SetIntersectionRules"),
-        "MatchTotalRule" => Home::List("MatchTotalRules"),
-        "TeamDifferenceRule" => Home::List("TeamDifferenceRules"),
-        "RegionSelectionRule" => Home::Single("RegionSelectionRule"),
-        "TeamSizeBalanceRule" => Home::Single("TeamSizeBalanceRule"),
-        "TeamTicketSizeSimilarityRule" => Home::Single("TeamTicketSizeSimilarityRule"),
-        _ => return None,
-    })
+/// What the API calls the expansions of a type.
+#[derive(Clone, Copy)]
+enum GivesWay {
+    /// `LinearExpansion` and `CustomExpansion`.
+    EitherWay,
+    /// `Expansion`, which is custom.
+    ByIntervals,
 }
+
+/// How an expansion goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Linear,
+    Custom,
+}
+
+const KINDS: [Kind; 8] = [
+    Kind::new("StringEqualityRule", Home::List("StringEqualityRules"), GivesWay::ByIntervals),
+    Kind::new("DifferenceRule", Home::List("DifferenceRules"), GivesWay::EitherWay),
+    Kind::new("SetIntersectionRule", Home::List("SetIntersectionRules"), GivesWay::EitherWay),
+    Kind::new("MatchTotalRule", Home::List("MatchTotalRules"), GivesWay::ByIntervals),
+    Kind::new("TeamDifferenceRule", Home::List("TeamDifferenceRules"), GivesWay::EitherWay),
+    Kind::new("RegionSelectionRule", Home::Single("RegionSelectionRule"), GivesWay::EitherWay),
+    Kind::new("TeamSizeBalanceRule", Home::Single("TeamSizeBalanceRule"), GivesWay::EitherWay),
+    Kind::new(
+        "TeamTicketSizeSimilarityRule",
+        Home::Single("TeamTicketSizeSimilarityRule"),
+        GivesWay::EitherWay,
+    ),
+];
 
 /// A queue in the API's dialect, from either.
-pub(super) fn typed(queue: Value) -> Result<Value, serde_json::Error> {
-    let Value::Object(mut fields) = queue else {
-        return Err(serde_json::Error::custom("a queue is an object"));
-    };
+///
+/// # Errors
+/// All that cannot be turned.
+pub(super) fn typed(queue: Value) -> Result<Value, Vec<Fault>> {
+    let Value::Object(mut fields) = queue else { return Err(vec![of_queue("a queue is an object")]) };
+    let mut faults = Vec::new();
     match fields.remove("Rules") {
         None | Some(Value::Null) => {}
-        Some(Value::Array(rules)) => rules.into_iter().try_for_each(|rule| put(&mut fields, rule))?,
-        Some(_) => return Err(serde_json::Error::custom("Rules is a list")),
+        Some(Value::Array(rules)) => {
+            faults.extend(rules.into_iter().filter_map(|rule| put(&mut fields, rule).err()));
+        }
+        Some(_) => faults.push(of_queue("Rules is a list")),
     }
-    Ok(Value::Object(fields))
+    for kind in &KINDS {
+        for rule in kind.rules(&mut fields).iter_mut().filter_map(Value::as_object_mut) {
+            if let Err(what) = kind.settle(rule) {
+                let name = rule.get("Name").and_then(Value::as_str).unwrap_or_default();
+                faults.push(Fault { place: format!("rule {name}"), what });
+            }
+        }
+    }
+    if faults.is_empty() { Ok(Value::Object(fields)) } else { Err(faults) }
 }
 
-fn put(queue: &mut Map<String, Value>, rule: Value) -> Result<(), serde_json::Error> {
-    let Value::Object(mut rule) = rule else {
-        return Err(serde_json::Error::custom("an element of Rules is an object"));
-    };
+fn of_queue(what: impl Into<String>) -> Fault {
+    Fault { place: "queue".to_owned(), what: what.into() }
+}
+
+/// An element of `Rules`, where the API has it.
+fn put(queue: &mut Map<String, Value>, rule: Value) -> Result<(), Fault> {
+    let Value::Object(mut rule) = rule else { return Err(of_queue("an element of Rules is an object")) };
     let kind = match rule.remove("Type") {
         Some(Value::String(kind)) => kind,
-        Some(_) | None => return Err(serde_json::Error::custom("an element of Rules has a Type")),
+        Some(_) | None => return Err(of_queue("an element of Rules has a Type")),
     };
-    let Some(home) = home(&kind) else {
-        return Err(serde_json::Error::custom(format_args!("there is no rule of Type {kind}")));
+    let Some(kind) = KINDS.iter().find(|it| it.name == kind) else {
+        return Err(of_queue(format!("there is no rule of Type {kind}")));
     };
-    if let Some(difference) = rule.remove("MaxDifference") {
-        rule.entry("Difference").or_insert(difference);
-    }
-    expansion(&mut rule)?;
-    match home {
+    match kind.home {
         Home::Single(name) => {
             if queue.get(name).is_some_and(|it| !it.is_null()) {
-                return Err(serde_json::Error::custom(format_args!("a queue has at most one {kind}")));
+                return Err(of_queue(format!("a queue has at most one {name}")));
             }
             queue.insert(name.to_owned(), Value::Object(rule));
         }
@@ -73,28 +110,109 @@ fn put(queue: &mut Map<String, Value>, rule: Value) -> Result<(), serde_json::Er
     Ok(())
 }
 
-/// `Expansion` with a `Type` becomes the expansion of that type; the two rules that have one kind alone keep theirs.
-fn expansion(rule: &mut Map<String, Value>) -> Result<(), serde_json::Error> {
-    let Some(Value::Object(expansion)) = rule.get_mut("Expansion") else { return Ok(()) };
-    let Some(kind) = expansion.remove("Type") else { return Ok(()) };
-    let name = match kind.as_str() {
-        Some("Linear") => "LinearExpansion",
-        Some("Custom")
-            if ["EnabledOverrides", "MinOverrides", "MaxOverrides"]
-                .iter()
-                .any(|it| expansion.contains_key(*it)) =>
+impl Kind {
+    const fn new(name: &'static str, home: Home, gives_way: GivesWay) -> Self {
+        Self { name, home, gives_way }
+    }
+
+    /// Those of a queue in the API's dialect.
+    fn rules<'a>(&self, queue: &'a mut Map<String, Value>) -> &'a mut [Value] {
+        match self.home {
+            Home::Single(name) => queue.get_mut(name).map(std::slice::from_mut).unwrap_or_default(),
+            Home::List(name) => {
+                queue.get_mut(name).and_then(Value::as_array_mut).map(Vec::as_mut_slice).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Has a rule say its limit and its expansion by the API's names.
+    fn settle(&self, rule: &mut Map<String, Value>) -> Result<(), String> {
+        if let Some(difference) = rule.remove("MaxDifference")
+            && is_left_out(rule, "Difference")
         {
+            rule.insert("Difference".to_owned(), difference);
+        }
+        for way in [Way::Linear, Way::Custom] {
+            if let Some(Value::Object(expansion)) = rule.get(way.name()) {
+                way.holds_only_its_own(expansion, way.name())?;
+            }
+        }
+        let Some(Value::Object(expansion)) = rule.get_mut("Expansion") else { return Ok(()) };
+        let way = Way::of(expansion, self.gives_way)?;
+        way.holds_only_its_own(expansion, "Expansion")?;
+        if let (GivesWay::ByIntervals, Way::Custom) = (self.gives_way, way) {
             return Ok(());
         }
-        Some("Custom") => "CustomExpansion",
-        Some(_) | None => {
-            return Err(serde_json::Error::custom(format_args!(
-                "an Expansion is Linear or Custom, not {kind}"
-            )));
+        if !is_left_out(rule, way.name()) {
+            return Err(format!("Expansion and {}: one of them", way.name()));
         }
-    };
-    if let Some(expansion) = rule.remove("Expansion") {
-        rule.insert(name.to_owned(), expansion);
+        let expansion = rule.remove("Expansion").unwrap_or_default();
+        rule.insert(way.name().to_owned(), expansion);
+        Ok(())
     }
-    Ok(())
+}
+
+impl Way {
+    /// The way of an `Expansion`: as it says, else by what it holds.
+    fn of(expansion: &mut Map<String, Value>, gives_way: GivesWay) -> Result<Self, String> {
+        match (expansion.remove("Type"), gives_way) {
+            (Some(Value::String(kind)), _) if kind == "Linear" => Ok(Self::Linear),
+            (Some(Value::String(kind)), _) if kind == "Custom" => Ok(Self::Custom),
+            (Some(kind), _) if !kind.is_null() => {
+                Err(format!("an Expansion is Linear or Custom, not {kind}"))
+            }
+            (_, gives_way) => {
+                let holds = |way: Self| way.first_of(expansion).is_some();
+                match (holds(Self::Linear), holds(Self::Custom), gives_way) {
+                    (true, ..) => Ok(Self::Linear),
+                    (_, true, _) | (.., GivesWay::ByIntervals) => Ok(Self::Custom),
+                    (false, false, GivesWay::EitherWay) => {
+                        Err("its Expansion has neither a Delta nor overrides".to_owned())
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the API calls such an expansion.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "LinearExpansion",
+            Self::Custom => "CustomExpansion",
+        }
+    }
+
+    const fn other(self) -> Self {
+        match self {
+            Self::Linear => Self::Custom,
+            Self::Custom => Self::Linear,
+        }
+    }
+
+    /// The first field of these that only expansions of this way have.
+    fn first_of(self, expansion: &Map<String, Value>) -> Option<&str> {
+        let is_own = |name: &str| match self {
+            Self::Linear => ["Delta", "Limit"].contains(&name),
+            Self::Custom => name.ends_with("Overrides"),
+        };
+        let there = expansion.iter().filter(|(_, value)| !value.is_null());
+        there.map(|(name, _)| &**name).find(|name| is_own(name))
+    }
+
+    /// What the other way alone has would be passed over.
+    fn holds_only_its_own(self, expansion: &Map<String, Value>, place: &str) -> Result<(), String> {
+        let (own, other) = match self {
+            Self::Linear => ("linear", "custom"),
+            Self::Custom => ("custom", "linear"),
+        };
+        match self.other().first_of(expansion) {
+            None => Ok(()),
+            Some(field) => Err(format!("its {place} is {own}, and has {field}, which {other} ones have")),
+        }
+    }
+}
+
+/// Whether a field is absent or `null`.
+fn is_left_out(rule: &Map<String, Value>, field: &str) -> bool {
+    rule.get(field).is_none_or(Value::is_null)
 }

@@ -3,6 +3,8 @@
 //! Overrides are objects with a `Value`, bare numbers (the documentation's examples), or `null` where the rule does not
 //! restrict in an interval.
 
+use std::fmt::Display;
+
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::spec::{Delta, Enforced, Expansion};
 use serde::{Deserialize, Serialize};
@@ -74,19 +76,25 @@ impl Override {
 }
 
 impl Linear {
-    pub(super) fn amounts(&self, from: Amount) -> Result<Expansion<Amount>, String> {
+    pub(super) fn amounts(&self, from: Amount, field: &str) -> Result<Expansion<Amount>, String> {
         let of = |number: f64, field: &str| {
             Amount::from_f64(number).ok_or_else(|| format!("{field} {number}: at most {}", Amount::MAX))
         };
         let delta = of(self.delta.abs(), "Delta")?;
         let delta = if self.delta < 0.0 { Delta::Down(delta) } else { Delta::Up(delta) };
         let limit = self.limit.map(|limit| of(limit, "Limit")).transpose()?;
+        moves((from, field), delta, limit)?;
         Ok(Expansion::Linear { from, delta, limit, every: self.seconds_between_expansions })
     }
 
-    pub(super) fn counts(&self, from: u32, way: fn(u32) -> Delta<u32>) -> Result<Expansion<u32>, String> {
+    pub(super) fn counts(
+        &self,
+        (from, field): (u32, &str),
+        way: fn(u32) -> Delta<u32>,
+    ) -> Result<Expansion<u32>, String> {
         let delta = way(whole(self.delta, "Delta")?);
         let limit = self.limit.map(|limit| whole(limit, "Limit")).transpose()?;
+        moves((from, field), delta, limit)?;
         Ok(Expansion::Linear { from, delta, limit, every: self.seconds_between_expansions })
     }
 
@@ -235,6 +243,27 @@ fn overrides<T: Copy>(values: &[Option<T>], show: impl Fn(T) -> f64) -> Vec<Opti
 
 fn amount(value: f64) -> Result<Amount, String> {
     Amount::from_f64(value).ok_or_else(|| format!("override {value}: at most {}", Amount::MAX))
+}
+
+/// Whether a limit that begins so ever moves: one that does not was meant otherwise.
+fn moves<T: PartialOrd + Default + Display>(
+    (from, field): (T, &str),
+    delta: Delta<T>,
+    limit: Option<T>,
+) -> Result<(), String> {
+    let (Delta::Up(by) | Delta::Down(by)) = &delta;
+    if *by == T::default() {
+        return Err(format!("its linear expansion never moves {field}: Delta is 0, or missing"));
+    }
+    match (delta, limit) {
+        (Delta::Up(_), Some(limit)) if limit < from => Err(format!(
+            "its linear expansion never moves {field} {from}: Limit {limit} is below, and Delta goes up"
+        )),
+        (Delta::Down(_), Some(limit)) if limit > from => Err(format!(
+            "its linear expansion never moves {field} {from}: Limit {limit} is above, and Delta goes down"
+        )),
+        (Delta::Up(_) | Delta::Down(_), _) => Ok(()),
+    }
 }
 
 /// A count, which JSON may write as `5` or `5.0`.

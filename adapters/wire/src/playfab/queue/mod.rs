@@ -130,13 +130,13 @@ impl MatchmakingQueueConfig {
     /// What is no queue: everything of another type than it should be, each with its place; else what the reader says.
     pub fn read(body: Value) -> Result<Self, Vec<Fault>> {
         let sent = body.clone();
-        dialect::typed(body).and_then(serde_json::from_value).map_err(|error| {
+        let read = |typed| {
+            let fault = |error: serde_json::Error| Fault { place: "queue".into(), what: error.to_string() };
+            serde_json::from_value(typed).map_err(|error| vec![fault(error)])
+        };
+        dialect::typed(body).and_then(read).map_err(|otherwise| {
             let faults = types::faults(&sent);
-            if faults.is_empty() {
-                vec![Fault { place: "queue".to_owned(), what: error.to_string() }]
-            } else {
-                faults
-            }
+            if faults.is_empty() { otherwise } else { faults }
         })
     }
 

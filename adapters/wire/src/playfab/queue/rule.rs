@@ -1,6 +1,7 @@
 //! A rule of a queue, as the API writes it, to and from the domain's.
 //!
-//! The eight types differ in which of these fields they have; what a type does not have is passed over, as PlayFab does.
+//! The eight types differ in which of these fields they have; what a type does not have is passed over, as PlayFab does. But for an
+//! expansion: without it the queue would match by other limits than whoever wrote it believes.
 
 use std::sync::Arc;
 
@@ -119,6 +120,7 @@ impl Reading<'_> {
     /// The rule; `None` where a fault was noted.
     pub(super) fn declared(&mut self, kind: Type) -> Option<Rule> {
         let before = self.faults.len();
+        self.expansions(kind);
         let kind = match kind {
             Type::StringEquality => self.string_equality(),
             Type::Difference => self.difference(),
@@ -211,6 +213,31 @@ impl Reading<'_> {
         Some(RuleKind::TeamSizeBalance { allowed: allowed? })
     }
 
+    /// None is there that rules of its type do not read.
+    fn expansions(&mut self, kind: Type) {
+        let (wanted, reads): (_, &[&str]) = match kind {
+            Type::StringEquality => ("an Expansion with EnabledOverrides", &["Expansion"]),
+            Type::MatchTotal => ("an Expansion with MinOverrides or MaxOverrides", &["Expansion"]),
+            Type::Difference
+            | Type::SetIntersection
+            | Type::RegionSelection
+            | Type::TeamDifference
+            | Type::TeamSizeBalance => {
+                ("a LinearExpansion or a CustomExpansion", &["LinearExpansion", "CustomExpansion"])
+            }
+            Type::TeamTicketSizeSimilarity => ("none", &[]),
+        };
+        let QueueRule { expansion, linear_expansion, custom_expansion, .. } = self.rule;
+        let there = [
+            ("Expansion", expansion.is_some()),
+            ("LinearExpansion", linear_expansion.is_some()),
+            ("CustomExpansion", custom_expansion.is_some()),
+        ];
+        for (name, _) in there.into_iter().filter(|(name, is_there)| *is_there && !reads.contains(name)) {
+            self.fault::<()>(format!("its {name} is not read: rules of its type have {wanted}"));
+        }
+    }
+
     /// One expansion alone says how a limit moves.
     fn one_expansion(&mut self) -> Option<()> {
         match (&self.rule.linear_expansion, &self.rule.custom_expansion) {
@@ -287,7 +314,7 @@ impl Reading<'_> {
         let from = self.amount(from, field)?;
         match &self.rule.linear_expansion {
             None => Some(Expansion::Fixed(from)),
-            Some(linear) => self.noted(linear.amounts(from)),
+            Some(linear) => self.noted(linear.amounts(from, field)),
         }
     }
 
@@ -304,7 +331,7 @@ impl Reading<'_> {
         let Some(from) = from else { return self.fault(format!("{field} is missing, or no whole number")) };
         match &self.rule.linear_expansion {
             None => Some(Expansion::Fixed(from)),
-            Some(linear) => self.noted(linear.counts(from, way)),
+            Some(linear) => self.noted(linear.counts((from, field), way)),
         }
     }
 
