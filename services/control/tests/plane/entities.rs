@@ -69,6 +69,17 @@ fn path(made: &Answer) -> String {
     format!("{TICKETS}/{}", made.body["id"].as_str().unwrap())
 }
 
+/// The first answer that is a refusal: of the limits here the highest is 60 a minute.
+async fn refused_in_the_end(asks: impl AsyncFn() -> Answer) -> Answer {
+    for _ in 0..200 {
+        let answer = asks().await;
+        if answer.status >= 400 {
+            return answer;
+        }
+    }
+    panic!("nothing was refused");
+}
+
 /// Issue 4, point 4: "The native face: the same over `/v1`": a player makes its ticket, invites, joins, and reads its match.
 #[tokio::test]
 async fn players_make_and_join_their_own_tickets_and_read_their_match() {
@@ -247,5 +258,38 @@ async fn game_servers_and_the_title_do_what_they_do_on_playfabs_face() {
     }
     mine.asks("DELETE", "/v1/queues/q", Value::Null).await.expect(403, "MS-A003");
     assert_eq!(title.asks("DELETE", "/v1/queues/q", Value::Null).await.status, 204);
+    world.shutdown().await;
+}
+
+/// Issue 4, point 4: "idempotency keys": whoever lost an answer asks again, and comes to be in no further ticket by it. A repeat is a look at
+/// the ticket, also to the limits.
+#[tokio::test]
+async fn a_repeat_of_a_key_is_charged_as_a_look() {
+    let world = World::new().await;
+    set(&world, 2).await;
+    let title = Shown::title(&world).await;
+    let ann = Shown::player(&world, "ann").await;
+    let game = Shown::game_server(&world, &title, "game").await;
+    let of_game = json!({ "players": [{ "player": "bea" }], "server": {}, "giveUpAfterSeconds": 600 });
+    for (who, path, body) in [(&ann, TICKETS, of(&[&ann], &[])), (&game, "/v1/queues/q/backfills", of_game)] {
+        let keyed = async || {
+            let request = hyper::Request::builder().header("idempotency-key", "one");
+            let request = request.header("x-entitytoken", &who.token);
+            world.sends(request, "POST", path, body.to_string().into_bytes()).await
+        };
+        let made = keyed().await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        for repeat in 1..=10 {
+            let again = keyed().await;
+            assert_eq!(
+                (again.status, &again.body["id"]),
+                (201, &made.body["id"]),
+                "{repeat}: {}",
+                again.text
+            );
+        }
+        let limited = refused_in_the_end(async || keyed().await).await;
+        limited.expect(429, "MS-M018");
+    }
     world.shutdown().await;
 }

@@ -312,6 +312,17 @@ impl World {
         self.send(request, method, path, Vec::new()).await
     }
 
+    /// A call with these headers and no others.
+    pub async fn sends(
+        &self,
+        request: hyper::http::request::Builder,
+        method: &str,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Answer {
+        self.send(request, method, path, body).await
+    }
+
     /// A call by an entity token.
     pub async fn by_entity(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
         let request = hyper::Request::builder().header("x-entitytoken", token);

@@ -19,7 +19,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::Native;
 use super::super::paging::{Asked, page};
-use super::{Asking, OfPlayer, Whose, free, new_ticket, queue_of, sent, ticket_for};
+use super::{Asking, OfPlayer, Whose, free, new_ticket, queue_of, sent, ticket_made};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
@@ -47,12 +47,12 @@ async fn make(
     let asked: BackfillRequest = super::super::body(Ok(body.clone()))?;
     let asking = Asking::by_servers(&app, &caller, Permission::Match).await?;
     let queue = queue_of(&app, &name)?;
-    let ticket = new_ticket(&headers, &caller, (&name, Kind::Backfill), &body)?;
+    let new = new_ticket(&headers, &caller, (&name, Kind::Backfill), &body)?;
     let (players, server) = (sent(asked.players)?, asked.server.details());
     let lease = app.queues.lease(server.server_id.as_deref(), asked.lease_seconds).await?;
     let terms = Terms { lease, taken_out: taken_out(asked.on_player_taken_out) };
     let command = |members, form| Command::CreateBackfill {
-        ticket,
+        ticket: new.id(),
         caller: asking.asker().clone(),
         members,
         server: server.clone(),
@@ -62,7 +62,7 @@ async fn make(
         form,
     };
     let of = (&queue, name, Kind::Backfill);
-    let made = ticket_for(&asking, of, &players, command).await?;
+    let made = ticket_made(&asking, of, new, &players, command).await?;
     Ok((StatusCode::CREATED, Json(made)).into_response())
 }
 

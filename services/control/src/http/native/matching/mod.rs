@@ -32,6 +32,7 @@ use crate::queues::{OpenQueue, Sent};
 
 pub(super) use self::asking::Asking;
 pub(crate) use self::kept::keep;
+use self::tickets::view;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -52,6 +53,23 @@ fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
     app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())
 }
 
+/// The id of a ticket that is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Made {
+    /// Nothing had it before.
+    Fresh(TicketId),
+    /// It is made of a key: the ticket may be there.
+    Keyed(TicketId),
+}
+
+impl Made {
+    const fn id(self) -> TicketId {
+        match self {
+            Self::Fresh(id) | Self::Keyed(id) => id,
+        }
+    }
+}
+
 /// A new ticket's id: of the caller's key, where there is one, so that a repeat finds the ticket it made. Of what is asked, too, in its
 /// second half: the rules refuse what is asked otherwise under the same key.
 fn new_ticket(
@@ -59,8 +77,8 @@ fn new_ticket(
     caller: &Caller,
     (queue, kind): (&str, Kind),
     body: &[u8],
-) -> Result<TicketId, Native> {
-    let Some(key) = keyed(headers)? else { return Ok(TicketId(fresh_id()?)) };
+) -> Result<Made, Native> {
+    let Some(key) = keyed(headers)? else { return Ok(Made::Fresh(TicketId(fresh_id()?))) };
     let asker = named(named(KEYED, caller.key()), queue);
     // The next process of a server is another asker: it starts clean.
     let process =
@@ -73,7 +91,7 @@ fn new_ticket(
     let key = named(named(asker, kind), key);
     let (key_half, _) = key.as_u64_pair();
     let (_, asked_half) = named(key, &in_order(body)).as_u64_pair();
-    Ok(TicketId(Uuid::from_u64_pair(key_half, asked_half)))
+    Ok(Made::Keyed(TicketId(Uuid::from_u64_pair(key_half, asked_half))))
 }
 
 /// A body with its fields in the order of their names: not every library writes them twice in the same.
@@ -151,7 +169,7 @@ async fn of_one(
         let Some(ticket) = found else { return Ok(None) };
         let view = tickets::view_for(queue, ticket, &asker).or_else(|| {
             let id = PlayerOfTicket::told(&player);
-            let mut view = tickets::view(queue, ticket)?;
+            let mut view = view(queue, ticket)?;
             view.players.retain(|it| it.player == id);
             Some(TicketView { server: None, lease: None, ..view })
         });
@@ -186,6 +204,27 @@ pub(super) fn player_named(player: String) -> Result<Entity, Native> {
     Ok(sent(vec![PlayerOfTicket { player, ..PlayerOfTicket::default() }])?.swap_remove(0).entity)
 }
 
+/// Asks for a ticket by its id, and shows it. Who repeats a call comes to be in no other ticket by it: it looks at the one it has.
+async fn ticket_made(
+    asking: &Asking<'_>,
+    of: (&OpenQueue, String, Kind),
+    made: Made,
+    players: &[Sent],
+    command: impl Fn(Vec<Seated>, u32) -> Command,
+) -> Result<TicketView, Native> {
+    let is_there = match made {
+        Made::Fresh(_) => false,
+        Made::Keyed(id) => of.0.read(move |queue, _| view(queue, id).is_some()).await?,
+    };
+    if !is_there {
+        return ticket_for(asking, of, players, command).await;
+    }
+    let (queue, name, _) = of;
+    asking.polls(&name, made.id())?;
+    let answer = asking.app().queues.ask_with(queue, players, command).await?;
+    shown(queue, name, answer).await
+}
+
 /// Asks for a ticket, or to join one, and shows it.
 async fn ticket_for(
     asking: &Asking<'_>,
@@ -200,12 +239,17 @@ async fn ticket_for(
             asking.does_not_enter(kind, &name, players);
         }
     });
-    let ticket = match answer? {
+    shown(queue, name, answer?).await
+}
+
+/// The ticket that a queue answered with.
+async fn shown(queue: &OpenQueue, name: String, answer: Answer) -> Result<TicketView, Native> {
+    let ticket = match answer {
         Answer::Ticket(id) => id,
         // Only that is asked for, and both answer with their ticket.
         Answer::Done | Answer::Cancelled(_) => return Err(Native::from(Rejection::QueueNotFound)),
     };
-    let view = queue.read(move |queue, _| tickets::view(queue, ticket)).await?;
+    let view = queue.read(move |queue, _| view(queue, ticket)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
     Ok(TicketView { queue: name, ..view })
 }

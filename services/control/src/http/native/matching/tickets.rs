@@ -21,7 +21,8 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    Asking, OfPlayer, Whose, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_of,
+    Asking, OfPlayer, Whose, events, free, new_ticket, player_named, queue_of, sent, ticket_for, ticket_made,
+    ticket_of,
 };
 use crate::queues::{OpenQueue, members};
 
@@ -57,7 +58,7 @@ async fn make(
     let asked: TicketRequest = super::super::body(Ok(body.clone()))?;
     let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let queue = queue_of(&app, &name)?;
-    let ticket = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
+    let new = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
     let give_up_after = asked.give_up_after_seconds;
     let players = sent(asked.players)?;
     let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
@@ -66,25 +67,25 @@ async fn make(
         (Asker::Server(_) | Asker::Hosted(_) | Asker::Title, _, []) => {
             let creator = asking.creator()?;
             let command = |players, form| Command::CreateServerTicket {
-                ticket,
+                ticket: new.id(),
                 caller: asking.asker().clone(),
                 creator: creator.clone(),
                 members: members(players),
                 give_up_after,
                 form,
             };
-            ticket_for(&asking, of, &players, command).await?
+            ticket_made(&asking, of, new, &players, command).await?
         }
         (_, [one], _) => {
             let command = |mut players: Vec<Seated>, form| Command::CreateTicket {
-                ticket,
+                ticket: new.id(),
                 caller: asking.as_player(&one.entity),
                 creator: players.swap_remove(0).member,
                 invited: invited.clone(),
                 give_up_after,
                 form,
             };
-            ticket_for(&asking, of, &players, command).await?
+            ticket_made(&asking, of, new, &players, command).await?
         }
         (Asker::Player(_), several, []) => {
             let detail = format!("`players` has {}: a player makes a ticket for itself", several.len());
