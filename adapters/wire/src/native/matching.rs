@@ -51,7 +51,7 @@ pub struct TimeToMatchView {
 
 /// A player who is to be matched.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlayerOfTicket {
     /// Its id, which the studio chooses: of another type than a player, `type!id`.
     pub player: String,

@@ -293,3 +293,17 @@ async fn a_repeat_of_a_key_is_charged_as_a_look() {
     }
     world.shutdown().await;
 }
+
+/// A misspelt word would be a player without attributes, who is matched with anybody.
+#[tokio::test]
+async fn what_a_player_does_not_have_is_refused() {
+    let world = World::new().await;
+    set(&world, 2).await;
+    let ann = Shown::player(&world, "ann").await;
+    let misspelt = json!({ "player": ann.id, "atributes": { "skill": 5 } });
+    let asked = json!({ "players": [misspelt], "giveUpAfterSeconds": 600 });
+    let refused = ann.asks("POST", TICKETS, asked).await;
+    refused.expect(400, "MS-U101");
+    assert!(refused.text.contains("atributes"), "{}", refused.text);
+    world.shutdown().await;
+}
