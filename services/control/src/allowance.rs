@@ -15,6 +15,9 @@ const MEMBERSHIPS: u32 = 5;
 const REFUSED: u32 = 30;
 /// Polls of tickets a minute: every six seconds, as clients are told (record 0041). A player's in a queue; a server's of one ticket.
 const POLLS: u32 = 10;
+/// Renewals a minute of one backfill ticket's lease beside looks at it: the shortest lease lasts a second, and half of it may be lost on the
+/// way.
+const RENEWALS: u32 = 120;
 /// Lists of a player's tickets a minute (`ListTicketsForPlayerPerMinute`).
 const LISTS: u32 = 3;
 /// Lists of a player's backfill tickets a minute (`ServerBackfillListTicketsForPlayerPerMinute`), counted apart.
@@ -47,6 +50,7 @@ pub(crate) struct Allowance {
     memberships: Limit,
     refused: Limit,
     polls: Limit,
+    renewals: Limit,
     lists: Limit,
     backfill_lists: Limit,
     matches: Limit,
@@ -72,6 +76,7 @@ impl Allowance {
             memberships: Limit::new("tickets of one player in a queue", MEMBERSHIPS),
             refused: Limit::new("refused tickets of one player in a queue", REFUSED),
             polls: Limit::new("polls", POLLS),
+            renewals: Limit::new("renewals of one lease", RENEWALS),
             lists: Limit::new("lists of tickets", LISTS),
             backfill_lists: Limit::new("lists of backfill tickets", BACKFILL_LISTS),
             matches: Limit::new("reads of matches", MATCHES),
@@ -149,6 +154,11 @@ impl Allowance {
     /// A cancellation.
     pub(crate) fn cancellation(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.cancellations.charge([asked.one()], now)
+    /// A server says of its backfill ticket that it goes on, where it does not look at it.
+    pub(crate) fn renewal(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+        self.renewals.charge([asked.one()], now)
+    }
+
     }
 
     /// A list of a player's tickets.
@@ -238,6 +248,7 @@ mod tests {
         assert_eq!(at_once(|| limits.logins.charge([1], at(0))), 3_000);
         assert_eq!(at_once(|| limits.title_tokens.charge([()], at(0))), 6_000);
         assert_eq!(at_once(|| limits.vouched_logins.charge([1], at(0))), 60_000);
+            assert_eq!(at_once(|| limits.renewal(&of(caller), at(0))), 120);
     }
 
     /// Of refused tickets so many are not charged for, and then they are.

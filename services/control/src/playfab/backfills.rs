@@ -52,11 +52,15 @@ impl Face {
         Ok(Created { ticket_id: made(answer, ticket) })
     }
 
-    /// `GetServerBackfillTicket`. A server that looks at its ticket goes on: a lease is renewed by that.
+    /// `GetServerBackfillTicket`. A server that looks at its ticket goes on: a lease is renewed by that, also by a look too many. A lease
+    /// may be shorter than the time between two looks.
     pub(super) async fn backfill(&self, server: Server, asked: OfTicket) -> Result<BackfillAnswer, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
         let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: &asked.ticket_id };
-        self.allowance.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        let looks = self.allowance.poll(&about, self.now());
+        if looks.is_err() {
+            self.allowance.renewal(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
+        }
         let asker = server.caller.clone();
         let found = queue.open.read(move |queue, _| queue.backfill(ticket, &asker).cloned()).await??;
         if let (Lease::Renewed { .. }, None) = (found.terms.lease, found.stage.ended()) {
@@ -66,6 +70,7 @@ impl Face {
                 Err(rejection) => return Err(rejection.into()),
             }
         }
+        looks.map_err(|it| Refusal::matching_rate(&it))?;
         Ok(BackfillAnswer::of(&found, &queue.name, objects(asked.escape_object)))
     }
 

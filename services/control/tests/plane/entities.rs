@@ -1,5 +1,7 @@
 //! Entity tokens over `/v1`: a player, a game server and the title may there what they may on PlayFab's face, and as often.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::playfab::{post, title_token};
@@ -305,5 +307,34 @@ async fn what_a_player_does_not_have_is_refused() {
     let refused = ann.asks("POST", TICKETS, asked).await;
     refused.expect(400, "MS-U101");
     assert!(refused.text.contains("atributes"), "{}", refused.text);
+    world.shutdown().await;
+}
+
+/// A lease may be shorter than the six seconds between two looks: a server that looks too often is told so, and lives.
+#[tokio::test]
+async fn a_look_too_many_renews_a_lease() {
+    let world = World::new().await;
+    set(&world, 2).await;
+    let title = Shown::title(&world).await;
+    let game = Shown::game_server(&world, &title, "game").await;
+    let asked = json!({ "players": [{ "player": "ann" }], "server": {}, "leaseSeconds": 100, "giveUpAfterSeconds": 6_000 });
+    let made = game.asks("POST", "/v1/queues/q/backfills", asked).await;
+    let ticket = path(&made);
+    let says = async || game.asks("PUT", &format!("{ticket}/lease"), Value::Null).await;
+    world.goes_on(Duration::from_secs(60));
+    // These looks renew nothing.
+    refused_in_the_end(async || game.get(&ticket).await).await.expect(429, "MS-M018");
+    let look = json!({ "QueueName": "q", "TicketId": made.body["id"] });
+    assert_eq!(game.calls("GetServerBackfillTicket", &look).await.body["errorCode"], 2054);
+    world.goes_on(Duration::from_secs(60));
+    refused_in_the_end(async || game.get(&ticket).await).await.expect(429, "MS-M018");
+    for _ in 0..20 {
+        let said = says().await;
+        assert_eq!(said.status, 204, "{}", said.text);
+    }
+    world.goes_on(Duration::from_secs(60));
+    assert_eq!(says().await.status, 204);
+    world.goes_on(Duration::from_secs(101));
+    says().await.expect(409, "MS-M007");
     world.shutdown().await;
 }

@@ -116,6 +116,11 @@ impl<'a> Asking<'a> {
             .map_err(|exceeded| Failure::polls_too_often(&exceeded).into())
     }
 
+    /// A word of a backfill ticket's server.
+    pub(super) fn renews(&self, queue: &str, ticket: TicketId) -> Result<(), Native> {
+        self.calls(queue, &ticket.to_string(), |asked, allowance| allowance.renewal(asked, self.app.now()))
+    }
+
     /// A cancellation of a ticket, or of a player's.
     pub(super) fn cancels(&self, queue: &str, about: &str) -> Result<(), Native> {
         self.calls(queue, about, |asked, allowance| allowance.cancellation(asked, self.app.now()))

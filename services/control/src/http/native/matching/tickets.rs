@@ -326,7 +326,7 @@ async fn renew(
 ) -> Result<StatusCode, Native> {
     let asking = Asking::by_servers(&app, &app.caller(&headers)?, Permission::Match).await?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    asking.polls(&name, ticket)?;
+    asking.renews(&name, ticket)?;
     queue.ask(Command::RenewBackfill { ticket, caller: asking.asker().clone() }).await??;
     Ok(StatusCode::NO_CONTENT)
 }
