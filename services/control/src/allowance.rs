@@ -26,7 +26,7 @@ const BACKFILL_LISTS: u32 = 3;
 const MATCHES: u32 = 3;
 /// A server's of one match (PlayFab has 100 for all matches of a title).
 const MATCHES_BY_SERVERS: u32 = 100;
-/// Backfill tickets of the same player a minute and queue: a game that fills one player at a time, each within a second. PlayFab's 5
+/// Backfill tickets of the same player, and of the same game server, a minute and queue: a game that fills one player at a time, each within a second. PlayFab's 5
 /// are its users' most frequent complaint.
 const BACKFILLS: u32 = 60;
 /// Looks at statistics a minute (`QueueStatisticGetsPerMinute` is 1; they are live here).
@@ -81,7 +81,7 @@ impl Allowance {
             backfill_lists: Limit::new("lists of backfill tickets", BACKFILL_LISTS),
             matches: Limit::new("reads of matches", MATCHES),
             matches_by_servers: Limit::new("reads of one match", MATCHES_BY_SERVERS),
-            backfills: Limit::new("backfill tickets of one player in a queue", BACKFILLS),
+            backfills: Limit::new("backfill tickets of one player or game server in a queue", BACKFILLS),
             statistics: Limit::new("looks at a queue's statistics", STATISTICS),
             cancellations: Limit::new("cancellations", CANCELLATIONS),
             objects: Limit::new("calls about one entity's objects", OBJECTS),
@@ -102,14 +102,16 @@ impl Allowance {
         self.memberships.charge(players.map(|player| (queue, player)), now)
     }
 
-    /// These players come to be in a backfill ticket.
+    /// These players come to be in a backfill ticket of whoever asks. A game server is charged too, since a game may have nobody: how many
+    /// the title makes is the studio's own affair.
     pub(crate) fn backfill<'a>(
         &self,
         queue: &str,
+        by: &'a Caller,
         players: impl Iterator<Item = &'a Entity>,
         now: Timestamp,
     ) -> Result<(), Exceeded> {
-        self.backfills.charge(players.map(|player| (queue, player)), now)
+        self.backfills.charge(players.chain(game_server(by)).map(|entity| (queue, entity)), now)
     }
 
     /// These players did not come to be in a ticket that they were charged for: its queue refused it.
@@ -126,10 +128,11 @@ impl Allowance {
     pub(crate) fn no_backfill<'a>(
         &self,
         queue: &str,
+        by: &'a Caller,
         players: impl Iterator<Item = &'a Entity> + Clone,
         now: Timestamp,
     ) {
-        self.give_back(&self.backfills, queue, players, now);
+        self.give_back(&self.backfills, queue, players.chain(game_server(by)), now);
     }
 
     fn give_back<'a>(
@@ -151,14 +154,14 @@ impl Allowance {
         self.polls.charge([asked.one()], now)
     }
 
-    /// A cancellation.
-    pub(crate) fn cancellation(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
-        self.cancellations.charge([asked.one()], now)
     /// A server says of its backfill ticket that it goes on, where it does not look at it.
     pub(crate) fn renewal(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.renewals.charge([asked.one()], now)
     }
 
+    /// A cancellation.
+    pub(crate) fn cancellation(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
+        self.cancellations.charge([asked.one()], now)
     }
 
     /// A list of a player's tickets.
@@ -183,6 +186,13 @@ impl Allowance {
     /// A look at statistics.
     pub(crate) fn look(&self, asked: &Asked<'_>, now: Timestamp) -> Result<(), Exceeded> {
         self.statistics.charge([asked.one()], now)
+    }
+}
+
+fn game_server(caller: &Caller) -> Option<&Entity> {
+    match caller {
+        Caller::Server(server) => Some(server),
+        Caller::Player(_) | Caller::Hosted(_) | Caller::Title => None,
     }
 }
 
@@ -229,9 +239,16 @@ mod tests {
         assert_eq!(at_once(|| limits.membership("q", players(), at(0))), 5);
         assert_eq!(at_once(|| limits.membership("other", players(), at(0))), 5, "each queue by itself");
         assert_eq!(at_once(|| limits.membership("q", players(), at(60))), 5, "a minute later");
-        assert_eq!(at_once(|| limits.backfill("q", players(), at(0))), 60);
+        assert_eq!(at_once(|| limits.backfill("q", &by_title, players(), at(0))), 60);
+        let (server, nobody) = (Entity::new(Entity::GAME_SERVER, "S").expect("an id"), std::iter::empty);
+        assert_eq!(
+            at_once(|| limits.backfill("q", &Caller::Server(server.clone()), nobody(), at(0))),
+            60,
+            "of nobody"
+        );
         for caller in [&by_player, &by_title] {
             assert_eq!(at_once(|| limits.poll(&of(caller), at(0))), 10);
+            assert_eq!(at_once(|| limits.renewal(&of(caller), at(0))), 120);
             assert_eq!(at_once(|| limits.list(&of(caller), at(0))), 3);
             assert_eq!(at_once(|| limits.list_backfills(&of(caller), at(0))), 3, "counted apart");
             assert_eq!(at_once(|| limits.cancellation(&of(caller), at(0))), 10);
@@ -248,7 +265,6 @@ mod tests {
         assert_eq!(at_once(|| limits.logins.charge([1], at(0))), 3_000);
         assert_eq!(at_once(|| limits.title_tokens.charge([()], at(0))), 6_000);
         assert_eq!(at_once(|| limits.vouched_logins.charge([1], at(0))), 60_000);
-            assert_eq!(at_once(|| limits.renewal(&of(caller), at(0))), 120);
     }
 
     /// Of refused tickets so many are not charged for, and then they are.

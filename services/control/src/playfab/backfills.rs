@@ -25,7 +25,7 @@ impl Face {
         let details = details.details().map_err(|why| Refusal::field("ServerDetails.Ports", why))?;
         let charged = || players.iter().map(|player| &player.entity);
         self.allowance
-            .backfill(&queue.name, charged(), self.now())
+            .backfill(&queue.name, &server.caller, charged(), self.now())
             .map_err(|it| Refusal::matching_rate(&it))?;
         let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
         let taken_out = match asked.on_player_taken_out {
@@ -46,7 +46,7 @@ impl Face {
         let answer = self.queues.ask_with(&queue.open, &players, command).await;
         let answer = answer.inspect_err(|not| {
             if not.is_refused() {
-                self.allowance.no_backfill(&queue.name, charged(), self.now());
+                self.allowance.no_backfill(&queue.name, &server.caller, charged(), self.now());
             }
         })?;
         Ok(Created { ticket_id: made(answer, ticket) })
@@ -77,6 +77,7 @@ impl Face {
     /// `CancelServerBackfillTicket`.
     pub(super) async fn cancel_backfill(&self, server: Server, asked: OfTicket) -> Result<Done, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
+        self.cancels(&server, &queue, &asked.ticket_id)?;
         queue.open.ask(Command::CancelBackfill { ticket, caller: server.caller }).await??;
         Ok(Done {})
     }
@@ -88,6 +89,7 @@ impl Face {
         asked: OfPlayer,
     ) -> Result<Done, Refusal> {
         let (queue, player) = self.of_player(&asked)?;
+        self.cancels(&server, &queue, player.as_str())?;
         queue.open.ask(Command::CancelAllBackfills { player, caller: server.caller }).await??;
         Ok(Done {})
     }
@@ -99,6 +101,11 @@ impl Face {
         self.allowance.list_backfills(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.backfills_of(&player, &server.caller)).await??;
         Ok(Listed { ticket_ids: found.into_iter().collect() })
+    }
+
+    fn cancels(&self, server: &Server, queue: &Named, about: &str) -> Result<(), Refusal> {
+        let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about };
+        self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))
     }
 
     fn of_player(&self, asked: &OfPlayer) -> Result<(Named, Entity), Refusal> {

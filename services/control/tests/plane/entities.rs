@@ -338,3 +338,28 @@ async fn a_look_too_many_renews_a_lease() {
     says().await.expect(409, "MS-M007");
     world.shutdown().await;
 }
+
+/// A game of nobody is charged to its server, on either face; and so is what is cancelled.
+#[tokio::test]
+async fn a_game_server_makes_no_games_without_limit() {
+    let world = World::new().await;
+    set(&world, 2).await;
+    let title = Shown::title(&world).await;
+    let game = Shown::game_server(&world, &title, "game").await;
+    let called = json!({ "Members": [], "GiveUpAfterSeconds": 600, "QueueName": "q" });
+    let made = game.calls("CreateServerBackfillTicket", &called).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let gone = json!({ "QueueName": "q", "TicketId": made.body["data"]["TicketId"] });
+    let cancels = refused_in_the_end(async || game.calls("CancelServerBackfillTicket", &gone).await).await;
+    assert_eq!(cancels.body["errorCode"], 2054, "{}", cancels.text);
+    let of_player = json!({ "QueueName": "q", "Entity": { "Id": "ann", "Type": "title_player_account" } });
+    let frees = async || game.calls("CancelAllServerBackfillTicketsForPlayer", &of_player).await;
+    assert_eq!(refused_in_the_end(frees).await.body["errorCode"], 2054);
+
+    let nobody = json!({ "players": [], "server": {}, "giveUpAfterSeconds": 600 });
+    let makes = async || game.asks("POST", "/v1/queues/q/backfills", nobody.clone()).await;
+    refused_in_the_end(makes).await.expect(429, "MS-M018");
+    let makes = async || game.calls("CreateServerBackfillTicket", &called).await;
+    assert_eq!(refused_in_the_end(makes).await.body["errorCode"], 2054);
+    world.shutdown().await;
+}

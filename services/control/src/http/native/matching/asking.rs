@@ -163,7 +163,7 @@ impl<'a> Asking<'a> {
         let charged = self.charges(players);
         let charged = match kind {
             Kind::Ordinary => allowance.membership(queue, charged.into_iter(), now),
-            Kind::Backfill => allowance.backfill(queue, charged.into_iter(), now),
+            Kind::Backfill => allowance.backfill(queue, self.owner(), charged.into_iter(), now),
         };
         charged.map_err(|exceeded| Failure::calls_too_often(&exceeded).into())
     }
@@ -174,7 +174,15 @@ impl<'a> Asking<'a> {
         let charged = self.charges(players);
         match kind {
             Kind::Ordinary => allowance.no_membership(queue, charged.into_iter(), now),
-            Kind::Backfill => allowance.no_backfill(queue, charged.into_iter(), now),
+            Kind::Backfill => allowance.no_backfill(queue, self.owner(), charged.into_iter(), now),
+        }
+    }
+
+    /// Whose backfill tickets are counted: those of an account are the studio's.
+    const fn owner(&self) -> &Asker {
+        match self.account {
+            Account::Free => &Asker::Title,
+            Account::Token => &self.asker,
         }
     }
 
