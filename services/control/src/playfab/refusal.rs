@@ -12,7 +12,10 @@ use mainstay_wire::playfab::Failure;
 use crate::http::code_of;
 use crate::identity::{self, IdentityError, TooMany};
 use crate::limiter::Exceeded;
-use crate::queues::{NotTaken, QueueError};
+use crate::queues::{NoLease, NotTaken, QueueError};
+
+/// So much of a queue's name is told again: as long as one may be.
+const NAME_CHARS_TOLD_MAX: usize = 64;
 
 /// A refusal, before it is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -357,6 +360,17 @@ impl From<NotTaken> for Refusal {
         }
     }
 }
+impl From<NoLease> for Refusal {
+    fn from(not: NoLease) -> Self {
+        match not {
+            NoLease::Over => {
+                Self { code: "MS-M017", ..Self::bad_request(format!("ServerDetails.ServerId: {not}")) }
+            }
+            NoLease::Unanswered(error) => error.into(),
+        }
+    }
+}
+
 
 impl From<IdentityError> for Refusal {
     fn from(error: IdentityError) -> Self {

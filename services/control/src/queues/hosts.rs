@@ -49,6 +49,17 @@ impl std::fmt::Debug for Hosts {
     }
 }
 
+/// What plays for an allocation that is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plays {
+    /// A process hosted here.
+    Here(Tenure),
+    /// Nothing any more.
+    Over,
+    /// Nothing that is known: the name is of a server elsewhere, or of what nobody remembers.
+    Elsewhere,
+}
+
 impl Hosts {
     /// Follows what fleets decide, from now on.
     pub(super) fn new(fleets: Fleets, clock: Arc<dyn Clock>, journal: &JournalHandle) -> Self {
@@ -71,18 +82,22 @@ impl Hosts {
         Self { fleets, clock, calls, turns }
     }
 
-    /// The process that plays for an allocation, where that lives; `None` for a text that names none.
+    /// What plays for an allocation.
     ///
     /// # Errors
     /// Where a fleet gives no answer.
-    pub(crate) async fn of_allocation(&self, named: &str) -> Result<Option<Tenure>, Error> {
-        let Ok(allocation) = named.parse::<AllocationId>() else { return Ok(None) };
+    pub(crate) async fn of_allocation(&self, named: &str) -> Result<Plays, Error> {
+        let Ok(allocation) = named.parse::<AllocationId>() else { return Ok(Plays::Elsewhere) };
+        let read = move |fleet: &Fleet, now: Timestamp| {
+            let is_over = fleet.allocation(allocation, now).is_some_and(|it| it.end().is_some());
+            if is_over { Some(Plays::Over) } else { fleet.tenure_of(allocation).map(Plays::Here) }
+        };
         for fleet in self.fleets.now().all() {
-            if let Some(tenure) = fleet.read(move |fleet, _| fleet.tenure_of(allocation)).await? {
-                return Ok(Some(tenure));
+            if let Some(plays) = fleet.read(read).await? {
+                return Ok(plays);
             }
         }
-        Ok(None)
+        Ok(Plays::Elsewhere)
     }
 
     /// Lets in a call of a process that showed the token it was given.

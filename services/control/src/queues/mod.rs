@@ -27,6 +27,7 @@ use uuid::Uuid;
 pub(crate) use self::arrivals::{NotTaken, Sent, members};
 pub use self::builds::{BuildTarget, Builds};
 use self::changes::Changes;
+use self::hosts::Plays;
 pub(crate) use self::hosts::{Hosts, NotAdmitted};
 pub(crate) use self::passes::Passes;
 pub(crate) use self::placement::Placement;
@@ -104,6 +105,17 @@ pub enum QueueError {
     Read(#[from] ReadError),
 }
 
+/// Why a game that is asked for cannot be waited for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoLease {
+    /// The allocation that its server is named by has ended.
+    #[error("the allocation that the server is named by has ended, so nobody can join its game")]
+    Over,
+    /// A fleet gave no answer.
+    #[error(transparent)]
+    Unanswered(#[from] mainstay_runtime::Error),
+}
+
 impl Queues {
     /// Opens every queue that the journal holds.
     ///
@@ -153,18 +165,18 @@ impl Queues {
     /// the server it names is a live allocation; else the lease that was asked for, if one was.
     ///
     /// # Errors
-    /// Where a fleet gives no answer.
-    pub(crate) async fn lease(
-        &self,
-        server: Option<&str>,
-        within: Option<u32>,
-    ) -> Result<Lease, mainstay_runtime::Error> {
-        let hosted = match server {
+    /// See [`NoLease`].
+    pub(crate) async fn lease(&self, server: Option<&str>, within: Option<u32>) -> Result<Lease, NoLease> {
+        let plays = match server {
             Some(server) => self.hosts().of_allocation(server).await?,
-            None => None,
+            None => Plays::Elsewhere,
         };
-        let asked = within.map_or(Lease::Free, |within| Lease::Renewed { within });
-        Ok(hosted.map_or(asked, Lease::Hosted))
+        match plays {
+            Plays::Here(tenure) => Ok(Lease::Hosted(tenure)),
+            // Nobody would withdraw it before its time is up.
+            Plays::Over => Err(NoLease::Over),
+            Plays::Elsewhere => Ok(within.map_or(Lease::Free, |within| Lease::Renewed { within })),
+        }
     }
 
     /// One of them.

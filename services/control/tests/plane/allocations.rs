@@ -7,7 +7,8 @@ use mainstay_fleet::Growth;
 use serde_json::json;
 
 use crate::agent::Habit;
-use crate::support::{FLEET, REGION, World, allocation, allocations, declaration, id, request};
+use crate::playfab::{post, title_token};
+use crate::support::{ADMIN, FLEET, REGION, World, allocation, allocations, basic, declaration, id, request};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_post_is_durable_owed_and_fulfilled() {
@@ -176,4 +177,31 @@ async fn an_allocation_that_waited_too_long_fails_with_its_reason() {
     let failed = world.eventually(&allocation(id(1)), |it| it.get("ended").is_some()).await;
     assert_eq!(failed["failed"], json!(true));
     assert!(failed["endReason"].as_str().unwrap().starts_with("no server came free in time"), "{failed}");
+}
+
+/// Issue 4, point 3, "backfill ends with its server": no ticket is made for a game that is over already: nobody would withdraw it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_backfill_is_made_for_an_allocation_that_has_ended() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2 }).to_string().into_bytes();
+    assert_eq!(world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue).await.status, 200);
+    let game = |player: &str| json!({ "players": [{ "player": player }], "server": { "serverId": id(1) }, "giveUpAfterSeconds": 600 });
+    let wanted = "/v1/queues/q/backfills";
+    // One that nobody knows is of a server elsewhere.
+    let elsewhere = world.post(wanted, &game("ann")).await;
+    assert_eq!((elsewhere.status, elsewhere.body.get("lease")), (201, None), "{}", elsewhere.text);
+    world.allocate(id(1)).await;
+    world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
+    let live = world.post(wanted, &game("bea")).await;
+    assert_eq!((live.status, live.body["lease"]["hosted"].is_object()), (201, true), "{}", live.text);
+    world.delete(&allocation(id(1))).await;
+    world.post(wanted, &game("cyd")).await.expect(409, "MS-M017");
+    let token = title_token(&world).await;
+    let member = json!({ "Entity": { "Id": "cyd", "Type": "title_player_account" } });
+    let asked = json!({ "Members": [member], "ServerDetails": { "ServerId": id(1) }, "GiveUpAfterSeconds": 600, "QueueName": "q" });
+    let refused =
+        post(&world, "/Match/CreateServerBackfillTicket", &[("x-entitytoken", &token)], &asked).await;
+    assert_eq!(refused.body["errorCode"], 2059, "{}", refused.text);
+    assert_eq!(refused.header("mainstay-code"), Some("MS-M017"));
+    world.shutdown().await;
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Failure;
 use crate::limiter::Exceeded;
-use crate::queues::{NotTaken, QueueError};
+use crate::queues::{NoLease, NotTaken, QueueError};
 
 /// The most players that a text names: a game's process hears texts alone, and in one message.
 const USERS_IN_WORDS_MAX: usize = 10;
@@ -209,6 +209,20 @@ impl From<NotTaken> for Failure {
         match not {
             NotTaken::AttributesTooLarge { .. } => {
                 let fix = "send only what the queue's rules read, and what the game server is to be told";
+impl From<NoLease> for Failure {
+    fn from(not: NoLease) -> Self {
+        match not {
+            NoLease::Over => Self::new(
+                StatusCode::CONFLICT,
+                "MS-M017",
+                not.to_string(),
+                "name a server that plays, or none",
+            ),
+            NoLease::Unanswered(error) => error.into(),
+        }
+    }
+}
+
                 Self::new(StatusCode::BAD_REQUEST, "MS-M006", not.to_string(), fix)
             }
             NotTaken::Refused(rejection) => rejection.into(),
