@@ -11,6 +11,7 @@ mod listener;
 mod metrics;
 mod multiplay;
 mod native;
+mod room;
 mod shape;
 mod token;
 
@@ -101,11 +102,12 @@ fn described() -> OpenApiRouter<Arc<App>> {
     native::routes().merge(token::routes()).merge(metrics::routes()).merge(files::routes())
 }
 
-/// The largest body of any call: the largest allocation request. Beyond it nothing is read.
+/// The largest body of a call that says nothing else: the largest allocation request. Beyond it nothing is read.
 const BODY_BYTES_MAX: usize = mainstay_wire::multiplay::ALLOCATE_BODY_BYTES_MAX;
 
 pub(crate) fn router(app: Arc<App>) -> Router {
     routes()
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), room::measured))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(axum::middleware::from_fn(shape::shaped))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), metrics::count))

@@ -26,7 +26,7 @@ use crate::http::{CODE_HEADER, NO_ROUTE};
 
 /// The largest body of one who showed a token, as it is once inflated: a hundred players whose attributes are of the largest size, and
 /// their names, also where each is a text of JSON, whose quotes take two bytes.
-pub(super) const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
+pub(crate) const BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// The largest of anybody else: a login.
 const STRANGERS_BODY_BYTES_MAX: usize = 16 * 1024;
 /// How long a call may take, its body included; see the other faces.

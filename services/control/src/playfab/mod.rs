@@ -28,6 +28,7 @@ use axum::extract::DefaultBodyLimit;
 use mainstay_core::Timestamp;
 use mainstay_runtime::Clock;
 
+pub(crate) use self::door::BODY_BYTES_MAX;
 pub(crate) use self::opened::Opened;
 pub use self::opened::PlayFab;
 use crate::allowance::Allowance;
@@ -76,5 +77,5 @@ impl Face {
 
 /// Every call.
 fn router(face: Arc<Face>) -> Router {
-    Router::new().fallback(door::open).layer(DefaultBodyLimit::max(door::BODY_BYTES_MAX)).with_state(face)
+    Router::new().fallback(door::open).layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(face)
 }

@@ -489,3 +489,33 @@ async fn players_watch_their_own_tickets_and_see_nothing_else() {
     }
     world.shutdown().await;
 }
+
+/// The same game is as long on either face: 2 MiB of whoever is known, and the numbers where it is more.
+#[tokio::test]
+async fn as_much_is_taken_here_as_on_playfabs_face() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 100 })).await;
+    let player = |n: usize| json!({ "player": format!("p{n}"), "attributes": { "told": "x".repeat(7_000) } });
+    let game = |first: usize| {
+        let players: Vec<_> = (first..first + 30).map(player).collect();
+        json!({ "players": players, "giveUpAfterSeconds": 600 })
+    };
+    let made = tickets(&world, &game(0)).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let mut full = game(30);
+    full["server"] = json!({});
+    let made = world.post("/v1/queues/q/backfills", &full).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let long = json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "CustomTags": "x".repeat(500_000) });
+    let set = world.call("PUT", "/v1/queues/long", Some(&basic(ADMIN)), long.to_string().into_bytes()).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+
+    let most = 2 * 1024 * 1024;
+    let body = || vec![b' '; most + 1];
+    let refused = world.call("POST", "/v1/queues/q/tickets", Some(&basic(ADMIN)), body()).await;
+    refused.expect(413, "MS-U102");
+    let told = refused.body["detail"].as_str().unwrap();
+    assert_eq!(told, "the body has 2097153 bytes, and at most 2097152 are read");
+    world.call("POST", "/v1/queues/q/tickets", None, body()).await.expect(401, "MS-A001");
+    world.shutdown().await;
+}
