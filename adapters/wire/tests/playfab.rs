@@ -598,3 +598,26 @@ fn an_expansion_that_would_be_passed_over_is_a_fault() {
         ]
     );
 }
+
+/// Who sends latencies otherwise than they are read is told how, and not only that.
+#[test]
+fn latencies_that_are_none_are_told_by_their_first_fault() {
+    let near = json!({ "Name": "near", "Path": "near", "MaxLatency": 100 });
+    let queue = json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "RegionSelectionRule": near });
+    let spec = QueueSpec::new(read(queue).declared(None).unwrap()).unwrap();
+    let good = json!({ "region": "EastUs", "latency": 5 });
+    for (wrong, told) in [
+        (json!(5), "an element that is no object"),
+        (json!({ "Region": "EastUs", "Latency": 5 }), "`Region` and `Latency`, which are written small"),
+        (json!({ "region": 5, "latency": 5 }), "whose `region` is no text"),
+        (json!({ "region": "EastUs", "latency": "5" }), "whose `latency` is no number"),
+        (json!({ "region": "EastUs", "latency": -1 }), "whose `latency` is negative"),
+    ] {
+        let sent = json!({ "near": [good, wrong] });
+        let Some(Found::Other(found)) = attributes(&spec, Some(&sent), &Stored::new()).values[0].clone()
+        else {
+            panic!("{sent} was taken")
+        };
+        assert!(found.contains(told), "{sent}: {found}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Why a command was refused: by PlayFab's names and numbers, with what is wrong and how to mend it.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::{MatchId, TicketId};
@@ -82,11 +83,13 @@ pub enum Rejection {
         /// How many seconds.
         seconds: u32,
     },
-    /// A team that the queue does not have.
-    #[error("the queue has no team of that name, or too many players are on it: {team}")]
+    /// A team that a game's players cannot be on.
+    #[error("team {team}: {fault}")]
     TeamInvalid {
         /// Which.
-        team: alloc::sync::Arc<str>,
+        team: Arc<str>,
+        /// Why not.
+        fault: TeamFault,
     },
     /// What a game says of itself breaks a rule, now and after every expansion: nobody can be found for it.
     #[error("by the rules of this queue nobody can join the game as it stands, however long it waits")]
@@ -114,6 +117,26 @@ pub enum Rejection {
     TooManyWaiting {
         /// How many.
         waiting: usize,
+    },
+}
+
+/// Why nobody, or nobody more, is on a team.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TeamFault {
+    /// There are none.
+    #[error("the queue has no teams")]
+    NoTeams,
+    /// It is none of the queue's.
+    #[error("the queue has none of that name, but {}", .teams.join(", "))]
+    Unknown {
+        /// Those it has.
+        teams: Vec<Arc<str>>,
+    },
+    /// More are on it than it holds.
+    #[error("more than {max} players are on it")]
+    Full {
+        /// How many it holds.
+        max: u32,
     },
 }
 

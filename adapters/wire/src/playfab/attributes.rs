@@ -65,19 +65,31 @@ fn texts(values: &[Value]) -> Found {
     texts.map_or(Found::Other("a list of something else"), Found::Texts)
 }
 
-/// "An array of objects with the two fields region and latency"; a latency is a number of milliseconds.
+/// "An array of objects with the two fields region and latency"; a latency is a number of milliseconds. Of what is no such array, the
+/// first fault is told.
 fn latencies(values: &[Value]) -> Found {
-    let measured = values.iter().map(|value| {
-        let region = value.get("region")?.as_str()?;
-        let latency = value.get("latency")?.as_f64().filter(|latency| *latency >= 0.0)?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is bounded, and not negative"
-        )]
-        let latency = latency.min(f64::from(u32::MAX)).ceil() as u32;
-        Some((Arc::from(region), latency))
-    });
-    let measured: Option<Arc<[_]>> = measured.collect();
-    measured.map_or(Found::Other("a list without region and latency"), Found::Latencies)
+    let measured: Result<Arc<[_]>, _> = values.iter().map(measured).collect();
+    measured.map_or_else(Found::Other, Found::Latencies)
+}
+
+fn measured(element: &Value) -> Result<(Arc<str>, u32), &'static str> {
+    let fields = element.as_object().ok_or("a list with an element that is no object")?;
+    let has_any = |names: [&str; 2]| names.iter().any(|name| fields.contains_key(*name));
+    if has_any(["Region", "Latency"]) && !has_any(["region", "latency"]) {
+        return Err("a list of `Region` and `Latency`, which are written small");
+    }
+    let region = fields.get("region").and_then(Value::as_str);
+    let region = region.ok_or("a list with an element whose `region` is no text")?;
+    let latency = fields.get("latency").and_then(Value::as_f64);
+    let latency = latency.ok_or("a list with an element whose `latency` is no number")?;
+    if latency < 0.0 {
+        return Err("a list with an element whose `latency` is negative");
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is bounded, and not negative"
+    )]
+    let latency = latency.min(f64::from(u32::MAX)).ceil() as u32;
+    Ok((Arc::from(region), latency))
 }

@@ -17,7 +17,7 @@ use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
 use crate::event::Event;
 use crate::queue::Queue;
-use crate::rejection::Rejection;
+use crate::rejection::{Rejection, TeamFault};
 use crate::spec::QueueSpec;
 use crate::terms::{LEASE_SECONDS_MAX, Lease, Terms};
 use crate::ticket::Seated;
@@ -119,11 +119,16 @@ pub(super) fn on_teams(spec: &QueueSpec, members: &[Seated]) -> Result<Vec<Seate
         let Some(name) = seated.team.as_ref().filter(|name| !name.is_empty()) else {
             return Ok(Seated { member: seated.member.clone(), team: None });
         };
-        let invalid = || Rejection::TeamInvalid { team: name.clone() };
-        let team = spec.team(name).ok_or_else(invalid)?;
+        let invalid = |fault| Rejection::TeamInvalid { team: name.clone(), fault };
+        let unknown = || match &spec.teams[..] {
+            [] => TeamFault::NoTeams,
+            teams => TeamFault::Unknown { teams: teams.iter().map(|team| team.name.clone()).collect() },
+        };
+        let team = spec.team(name).ok_or_else(|| invalid(unknown()))?;
         sizes[team] += 1;
-        if sizes[team] > spec.teams[team].max {
-            return Err(invalid());
+        let max = spec.teams[team].max;
+        if sizes[team] > max {
+            return Err(invalid(TeamFault::Full { max }));
         }
         Ok(Seated { member: seated.member.clone(), team: Some(spec.teams[team].name.clone()) })
     };

@@ -147,7 +147,10 @@ fn who_has_no_team_makes_room_for_a_party() {
 fn a_team_that_cannot_be_is_refused() {
     let mut world = teams();
     let three = ["a", "b", "c"].map(|name| seated(name, "red", &[])).to_vec();
-    for members in [vec![seated("a", "green", &[])], three] {
+    for (members, why) in [
+        (vec![seated("a", "green", &[])], "team green: the queue has none of that name, but red, blue"),
+        (three, "team red: more than 2 players are on it"),
+    ] {
         let refused = world.try_backfill(&server("one"), members, ServerDetails::default(), None);
         assert!(matches!(refused, Err(Rejection::TeamInvalid { .. })), "{refused:?}");
     }

@@ -3,7 +3,7 @@
 mod lobby;
 mod matching;
 
-pub(crate) use self::matching::code_of;
+pub(crate) use self::matching::{code_of, fix_of};
 
 use std::error::Error as _;
 use std::time::Duration;

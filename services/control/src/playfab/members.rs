@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Answer, Entity, Rejection};
+use mainstay_matchmaking::{Answer, Entity};
 use mainstay_wire::playfab::{EntityKey, MatchmakingPlayer};
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ impl Face {
         if name.is_empty() {
             return Err(Refusal::field("QueueName", "it is missing"));
         }
-        let open = self.queues.named(name).ok_or(Rejection::QueueNotFound)?;
+        let open = self.queues.named(name).ok_or_else(|| Refusal::no_queue(name))?;
         Ok(Named { name: name.to_owned(), open })
     }
 }

@@ -9,7 +9,7 @@ use mainstay_matchmaking::Rejection;
 use mainstay_matchmaking::spec::Fault;
 use mainstay_wire::playfab::Failure;
 
-use crate::http::code_of;
+use crate::http::{code_of, fix_of};
 use crate::identity::{self, IdentityError, TooMany};
 use crate::limiter::Exceeded;
 use crate::queues::{NoLease, NotTaken, QueueError};
@@ -185,6 +185,13 @@ impl Refusal {
         Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("MatchmakingPlayerAttributesInvalid", 2002), message)
     }
 
+    /// A queue that is not there.
+    pub(super) fn no_queue(name: &str) -> Self {
+        let name: String = name.chars().take(NAME_CHARS_TOLD_MAX).collect();
+        let message = format!("there is no queue {name:?}; {}", fix_of(&Rejection::QueueNotFound));
+        Self { message, ..Rejection::QueueNotFound.into() }
+    }
+
     /// A queue that cannot be.
     pub(super) fn queue_config(faults: &[Fault]) -> Self {
         let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -277,7 +284,13 @@ impl From<Rejection> for Refusal {
             | Rejection::MembershipLimitExceeded { .. } => StatusCode::BAD_REQUEST,
         };
         let ours = code_of(&rejection);
-        let refusal = Self::new((status, ours), rejection.code(), rejection.to_string());
+        let has_seeds_text = matches!(rejection, Rejection::MembershipLimitExceeded { .. });
+        let message = if has_seeds_text {
+            rejection.to_string()
+        } else {
+            format!("{rejection}; {}", fix_of(&rejection))
+        };
+        let refusal = Self::new((status, ours), rejection.code(), message);
         match &rejection {
             Rejection::MembershipLimitExceeded { users, .. } => {
                 refusal.with("UsersExceedingMembershipLimit", users.iter().map(String::from).collect())
@@ -347,6 +360,17 @@ impl From<QueueError> for Refusal {
     }
 }
 
+impl From<NoLease> for Refusal {
+    fn from(not: NoLease) -> Self {
+        match not {
+            NoLease::Over => {
+                Self { code: "MS-M017", ..Self::bad_request(format!("ServerDetails.ServerId: {not}")) }
+            }
+            NoLease::Unanswered(error) => error.into(),
+        }
+    }
+}
+
 impl From<NotTaken> for Refusal {
     fn from(not: NotTaken) -> Self {
         match not {
@@ -360,17 +384,6 @@ impl From<NotTaken> for Refusal {
         }
     }
 }
-impl From<NoLease> for Refusal {
-    fn from(not: NoLease) -> Self {
-        match not {
-            NoLease::Over => {
-                Self { code: "MS-M017", ..Self::bad_request(format!("ServerDetails.ServerId: {not}")) }
-            }
-            NoLease::Unanswered(error) => error.into(),
-        }
-    }
-}
-
 
 impl From<IdentityError> for Refusal {
     fn from(error: IdentityError) -> Self {

@@ -134,6 +134,12 @@ async fn our_code_stands_beside_playfabs_number() {
         let told = (&answer.body["errorCode"], answer.header("mainstay-code"));
         assert_eq!(told, (&json!(number), Some(code)), "{path} {body}: {}", answer.text);
     }
+    // And how it is mended, which is all that a client's log has.
+    let told = post(&world, "/Match/GetQueueStatistics", &title, &none).await.body["errorMessage"].clone();
+    assert_eq!(told, "there is no queue \"none\"; list them: mainstay queue list");
+    let told =
+        post(&world, "/Match/GetMatchmakingTicket", &title, &ticket).await.body["errorMessage"].clone();
+    assert!(told.as_str().unwrap().ends_with("; list them: mainstay ticket list --queue NAME"), "{told}");
     world.shutdown().await;
 }
 

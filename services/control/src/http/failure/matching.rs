@@ -156,6 +156,11 @@ pub(crate) const fn code_of(rejection: &Rejection) -> &'static str {
     told_as(rejection).1
 }
 
+/// How a refusal is mended, likewise.
+pub(crate) const fn fix_of(rejection: &Rejection) -> &'static str {
+    told_as(rejection).2
+}
+
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         let (status, code, fix) = told_as(&rejection);
@@ -204,11 +209,6 @@ impl From<mainstay_players::Rejection> for Failure {
     }
 }
 
-impl From<NotTaken> for Failure {
-    fn from(not: NotTaken) -> Self {
-        match not {
-            NotTaken::AttributesTooLarge { .. } => {
-                let fix = "send only what the queue's rules read, and what the game server is to be told";
 impl From<NoLease> for Failure {
     fn from(not: NoLease) -> Self {
         match not {
@@ -223,6 +223,11 @@ impl From<NoLease> for Failure {
     }
 }
 
+impl From<NotTaken> for Failure {
+    fn from(not: NotTaken) -> Self {
+        match not {
+            NotTaken::AttributesTooLarge { .. } => {
+                let fix = "send only what the queue's rules read, and what the game server is to be told";
                 Self::new(StatusCode::BAD_REQUEST, "MS-M006", not.to_string(), fix)
             }
             NotTaken::Refused(rejection) => rejection.into(),
