@@ -320,9 +320,10 @@ pub struct KeptAwayView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NeighbourView {
-    /// Its id.
-    #[schema(value_type = String, format = "uuid")]
-    pub id: TicketId,
+    /// Its id; a player is not told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
+    pub id: Option<TicketId>,
     /// Whether it is a game's.
     pub backfill: bool,
     /// With how many players.
@@ -626,7 +627,7 @@ impl ServerWaitView {
 impl From<&Neighbour> for NeighbourView {
     fn from(neighbour: &Neighbour) -> Self {
         Self {
-            id: neighbour.ticket,
+            id: Some(neighbour.ticket),
             backfill: neighbour.kind == Kind::Backfill,
             players: neighbour.players,
             rules: neighbour.rules.iter().map(JudgedView::from).collect(),

@@ -253,7 +253,7 @@ async fn game_servers_and_the_title_do_what_they_do_on_playfabs_face() {
     let stored = title.asks("PATCH", &objects, json!({ "objects": { "profile": { "mu": 5 } } })).await;
     assert_eq!(stored.status, 200, "{}", stored.text);
     mine.get(&objects).await.expect(403, "MS-A003");
-    for path in ["/v1/status", "/v1/fleets", TICKETS, &format!("{ticket}/why")] {
+    for path in ["/v1/status", "/v1/fleets", TICKETS, "/v1/queues/q/funnel"] {
         for who in [&title, &mine] {
             who.get(path).await.expect(403, "MS-A003");
         }
@@ -361,5 +361,34 @@ async fn a_game_server_makes_no_games_without_limit() {
     refused_in_the_end(makes).await.expect(429, "MS-M018");
     let makes = async || game.calls("CreateServerBackfillTicket", &called).await;
     assert_eq!(refused_in_the_end(makes).await.body["errorCode"], 2054);
+    world.shutdown().await;
+}
+
+/// "a player its own ticket": what keeps it waiting, and by how much, but not who else waits.
+#[tokio::test]
+async fn a_player_is_told_why_its_own_ticket_waits() {
+    let world = World::new().await;
+    let rule = json!({ "Name": "skill", "Attribute": { "Path": "skill" }, "AttributeNotSpecifiedBehavior": "MatchAny", "Difference": 5 });
+    let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "DifferenceRules": [rule] });
+    let queue = queue.to_string().into_bytes();
+    assert_eq!(world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue).await.status, 200);
+    let title = Shown::title(&world).await;
+    let game = Shown::game_server(&world, &title, "game").await;
+    let (ann, bea) = (Shown::player(&world, "ann").await, Shown::player(&world, "bea").await);
+    let mut asks = Vec::new();
+    for (who, skill) in [(&ann, 10), (&bea, 20)] {
+        let player = json!({ "player": who.id, "attributes": { "skill": skill } });
+        let made = who.asks("POST", TICKETS, json!({ "players": [player], "giveUpAfterSeconds": 600 })).await;
+        asks.push((path(&made), made.body["id"].clone()));
+    }
+    let (own, other) = (format!("{}/why", asks[0].0), &asks[1].1);
+    let told = ann.get(&own).await;
+    assert_eq!(told.status, 200, "{}", told.text);
+    assert_eq!(told.body["nearest"][0]["rules"][0]["why"], "10 apart, at most 5", "{}", told.text);
+    assert!(!told.text.contains(other.as_str().unwrap()), "{}", told.text);
+    bea.get(&own).await.expect(404, "MS-M003");
+    for answer in [title.get(&own).await, game.get(&own).await, world.get(&own).await] {
+        assert_eq!((answer.status, &answer.body["nearest"][0]["id"]), (200, other), "{}", answer.text);
+    }
     world.shutdown().await;
 }

@@ -431,20 +431,20 @@ async fn players_watch_their_own_tickets_and_see_nothing_else() {
     for player in [&ann, &bea] {
         assert_eq!(as_player(player, "GET", &path).await.body["status"], "WaitingForPlayers");
     }
-    let events = format!("{path}/events");
-    for call in [&path, &events] {
+    let (events, why) = (format!("{path}/events"), format!("{path}/why"));
+    for call in [&path, &events, &why] {
         as_player(&cyd, "GET", call).await.expect(404, "MS-M003");
     }
     as_player(&cyd, "DELETE", &path).await.expect(404, "MS-M003");
     as_player(&bea, "DELETE", &path).await.expect(409, "MS-M007");
-    // Nothing but its ticket: not the list, not why, no call of the studio's; and nobody's token does nothing.
+    assert_eq!(as_player(&ann, "GET", &why).await.body["missing"], json!([bea.1["Id"]]));
+    // Nothing but its ticket: not the list, no call of the studio's; and nobody's token does nothing.
     for (method, call) in [
         ("GET", "/v1/queues".to_owned()),
         ("GET", "/v1/queues/q/tickets".to_owned()),
         ("GET", "/v1/queues/q/backfills".to_owned()),
         ("GET", "/v1/queues/q/matches".to_owned()),
         ("GET", "/v1/queues/q/statistics".to_owned()),
-        ("GET", format!("{path}/why")),
         ("PUT", format!("{path}/lease")),
         ("DELETE", "/v1/queues/q".to_owned()),
         ("DELETE", "/v1/queues/q/backfills?player=x".to_owned()),

@@ -248,12 +248,14 @@ async fn cancel_all(
     free(&asking, &name, query, |player| Command::CancelAllTickets { player, caller }).await
 }
 
-/// The nearest other tickets, the rule that keeps each away and by how much, and when a rule gives way next.
+/// The nearest other tickets, the rule that keeps each away and by how much, and when a rule gives way next. For whoever may look at it; a
+/// player is not told which tickets the others are.
 #[utoipa::path(
     get,
     operation_id = "whyTicket",
     path = "/v1/queues/{queue}/tickets/{ticket}/why",
     tag = "matchmaking",
+    security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id; a backfill ticket's too")),
     responses((status = 200, description = "Why it is not matched yet", body = WhyView), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It is over", body = Problem)),
 )]
@@ -262,10 +264,10 @@ async fn why(
     Path((name, ticket)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<WhyView>, Native> {
-    app.permit(&headers, Permission::Read)?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let (asking, queue, ticket) = looks_at(&app, &headers, (&name, &ticket)).await?;
+    let asker = asking.asker().clone();
     let read = queue.read(move |queue, now| {
-        let status = view(queue, ticket).map(|view| view.status);
+        let status = view_for(queue, ticket, &asker).map(|view| view.status);
         (status, waits(queue, ticket, now), queue.around(ticket), queue.paused(), now)
     });
     let (status, waits, around, paused, now) = read.await?;
@@ -274,7 +276,11 @@ async fn why(
         return Ok(Json(waits));
     }
     let around = around.ok_or_else(|| Failure::not_searching(ticket, &status))?;
-    Ok(Json(WhyView { paused_since: paused.map(instant), ..WhyView::from(&around.why(now)) }))
+    let mut why = WhyView { paused_since: paused.map(instant), ..WhyView::from(&around.why(now)) };
+    if matches!(asking.asker(), Asker::Player(_)) {
+        why.nearest.iter_mut().for_each(|other| other.id = None);
+    }
+    Ok(Json(why))
 }
 
 /// What a ticket waits for that looks for nobody: for players whom it invites, or for its match's server.
