@@ -9,7 +9,7 @@ use crate::spec::{Merge, Missing, QueueSpec, Rule, RuleKind, Wanted};
 /// A player's attributes in a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
-    /// What was sent, as JSON, to be handed out as it came. No rule reads it.
+    /// What was sent, as JSON, to be handed out again. No rule reads it.
     pub raw: Option<Arc<str>>,
     /// What each rule of the queue found at its path, in the rules' order; `None` where nothing was there, or the rule reads
     /// nothing.
