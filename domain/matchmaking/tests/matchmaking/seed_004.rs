@@ -75,7 +75,8 @@ fn of_two_games_the_elder_is_filled_first() {
 }
 
 /// "Backfill tickets may be created with a ServerDetails field. This allows the server to indicate how matched players should
-/// connect to it." "When the backfill ticket is matched, its ServerDetails structure will be returned to any players who call
+/// connect to it." "This structure is identical to the structure returned in a GetMatch call, and allows the server to specify any
+/// information required to connect to it." "When the backfill ticket is matched, its ServerDetails structure will be returned to any players who call
 /// GetMatch on the resulting match." "The IPV4Address field is not validated and may be used to supply arbitrary connection
 /// string information to clients."
 #[test]
@@ -152,7 +153,7 @@ fn a_team_that_cannot_be_is_refused() {
         (three, "team red: more than 2 players are on it"),
     ] {
         let refused = world.try_backfill(&server("one"), members, ServerDetails::default(), None);
-        assert!(matches!(refused, Err(Rejection::TeamInvalid { .. })), "{refused:?}");
+        assert_eq!(refused.unwrap_err().to_string(), why);
     }
 }
 
@@ -331,6 +332,20 @@ fn a_server_lists_the_backfill_tickets_of_a_player() {
     assert_eq!(world.queue.backfills_of(&player("a"), &server("two")), Ok(None));
     let game = world.backfill(vec![seated("a", "", &[])], ServerDetails::default());
     assert_eq!(world.queue.backfills_of(&player("a"), &server("two")), Ok(Some(game)));
+}
+
+/// "The Region Selection rule normally requires that tickets specify an array of latency measurements for its attribute. A backfill ticket,
+/// however, represents a game already in progress in a particular datacenter."
+#[test]
+fn a_ticket_must_say_its_latencies_and_a_game_need_not() {
+    let mut world = World::new(spec(2, 4, vec![selection(Expansion::Fixed(100))]));
+    for nothing in [None, number_value(1.0)] {
+        let refused = world.try_ticket("a", &[nothing], &[]).unwrap_err();
+        assert_eq!(refused.code(), ("MatchmakingAttributeInvalid", 2046));
+    }
+    world.solo("a", &[latencies(&[("EastUs", 10)])]);
+    world.backfill(vec![seated("b", "", &[None])], region("EastUs"));
+    assert_eq!(world.matched(), [["a", "b"]]);
 }
 
 /// "Instead of an array of latency measurements, the create request must specify a Region in the ServerDetails structure."
