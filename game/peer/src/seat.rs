@@ -154,7 +154,7 @@ pub enum Event {
         /// Which.
         number: u64,
     },
-    /// The host tells another past than was heard before.
+    /// The host tells another past than was heard before: told once, and once more where it goes on so after ten seconds.
     Rewritten {
         /// Who tells it.
         host: PeerId,

@@ -17,6 +17,7 @@ use crate::session::hints::Counted;
 use crate::session::line::Line;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
+use crate::session::rewritten::Rewritten;
 use crate::session::speakers::{Speaker, Speakers};
 use crate::session::suitable::Better;
 use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Newcomers, Output, Session};
@@ -136,6 +137,7 @@ impl<G: Guards> Session<G> {
             safe: Arc::default(),
             inputs: Inputs::default(),
             names: Names::default(),
+            rewritten: Rewritten::default(),
             listeners: BTreeMap::new(),
             event: None,
             closing: None,

@@ -33,7 +33,7 @@ pub(super) struct Contact {
     pub(super) early: Option<Vote>,
     /// When the present host was announced to it last.
     pub(super) announced: Option<Timestamp>,
-    /// When it was given lists that it lacked.
+    /// When it was given lists, where the session is large.
     pub(super) listed: Option<Timestamp>,
     /// When it was given a state that it asked for.
     pub(super) supplied: Option<Timestamp>,

@@ -338,8 +338,8 @@ impl<G: Guards> Session<G> {
     }
 
     fn tell_list(&mut self, now: Timestamp, list: &Body) {
-        for contact in self.contacts.values_mut() {
-            contact.listed = Some(now);
+        if !self.is_small() {
+            self.contacts.values_mut().for_each(|contact| contact.listed = Some(now));
         }
         self.send_all(list);
     }
@@ -358,18 +358,28 @@ impl<G: Guards> Session<G> {
         self.ballot.sign_view(self.config.keys.sign(&words));
     }
 
-    /// Gives a member the lists that it lacks. In a large session what it was given a moment ago is on its way: of sixty-four who change at once, each
-    /// list would go to each two and three times.
+    /// In a large session what a member was given a moment ago is on its way: of sixty-four who change at once, each list would go to each two and
+    /// three times.
+    fn may_list(&mut self, now: Timestamp, to: PeerId) -> bool {
+        if self.is_small() {
+            return true;
+        }
+        let Some(contact) = self.contacts.get_mut(&to) else { return false };
+        let may = contact.listed.is_none_or(|at| now >= at + AGAIN);
+        if may {
+            contact.listed = Some(now);
+        }
+        may
+    }
+
+    /// Gives a member the lists that it lacks.
     fn supply_lists(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
         let view = self.ballot.missing().contains(&to) || beat.view != self.view().id;
         let roster = beat.roster != self.roster.version;
         let hints = beat.hints != self.hints.version;
-        let is_small = self.is_small();
-        let Some(contact) = self.contacts.get_mut(&to).filter(|_| view || roster || hints) else { return };
-        if !is_small && contact.listed.is_some_and(|at| now < at + AGAIN) {
+        if !(view || roster || hints) || !self.may_list(now, to) {
             return;
         }
-        contact.listed = Some(now);
         if view {
             let view = self.view().clone();
             self.send(to, Body::View(view));

@@ -6,7 +6,7 @@
 //! [`handover`] how it gives its session away, [`suitable`] to whom before the game begins, [`crowd`] who votes and who plays, [`chain`]
 //! the game as it goes along, [`hints`] what they tell of themselves,
 //! [`play`] and [`intake`] what members do in it, [`event`] what it lives through, [`fork`] sides without a majority,
-//! [`former`] who is heard at all, [`speakers`] whose game, [`mod@kept`] how much is remembered, [`mod@line`] what it says to its lobby, [`bearing`]
+//! [`former`] who is heard at all, [`speakers`] whose game, [`rewritten`] of another past, [`mod@kept`] how much is remembered, [`mod@line`] what it says to its lobby, [`bearing`]
 //! and by way of others, [`show`] what can be drawn.
 
 mod bearing;
@@ -31,6 +31,7 @@ mod kept;
 mod line;
 mod play;
 mod reign;
+mod rewritten;
 mod show;
 mod speakers;
 mod suitable;
@@ -69,6 +70,7 @@ use line::Line;
 pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
 use reign::Reign;
+use rewritten::Rewritten;
 pub use show::Identification;
 use speakers::Speakers;
 use suitable::Better;
@@ -126,6 +128,7 @@ pub struct Session<G: Guards = Guarded> {
     /// What this peer's own game did.
     inputs: Inputs,
     names: Names,
+    rewritten: Rewritten,
     listeners: BTreeMap<ListenerId, (String, Priority)>,
     event: Option<Event>,
     /// How it has ended, until the game is told: first its listeners hear the migration out that ran.

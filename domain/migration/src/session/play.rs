@@ -192,7 +192,9 @@ impl<G: Guards> Session<G> {
         // Of a later host nobody can have written anything: such names would push the honest ones out, and prove a forgery later.
         for told in [side.opened, side.state].into_iter().filter(|told| told.stamp <= stamp) {
             let known = self.names.hear(told).or_else(|| self.held.instead_of(told));
-            if let Some(known) = known.filter(|_| G::PAST) {
+            if let Some(known) = known.filter(|_| G::PAST)
+                && self.rewritten.is_news(now, from, told)
+            {
                 self.outputs.push(Output::Rewritten { host: from, told, known });
             }
         }

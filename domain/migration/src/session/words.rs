@@ -293,7 +293,8 @@ pub enum Output {
         /// Which.
         number: u64,
     },
-    /// A host tells another past than was heard before: what the game makes of it is the game's matter.
+    /// A host tells another past than was heard before: what the game makes of it is the game's matter. It is told of once, and once more where
+    /// the host goes on so after ten seconds.
     Rewritten {
         /// Who tells it.
         host: PeerId,

@@ -17,6 +17,7 @@ mod moves;
 mod net;
 mod order;
 mod passes;
+mod pasts;
 mod rhythm;
 mod scripts;
 mod seal;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Epoch, Excerpt, Handover, Input, Kind, Leads, Level, Message, Output, PARTS_MAX, Part,
-    PeerId, Piece, STATE_BYTES_MAX, Side, Signature, Stamp, State, StateError, StateHash, StateId, Taken,
-    Tick,
+    Body, CanBeHost, Epoch, Excerpt, Input, Kind, Level, Message, Output, PARTS_MAX, Part, PeerId, Piece,
+    STATE_BYTES_MAX, Signature, Stamp, State, StateError, StateHash, StateId, Taken, Tick,
 };
 
 use crate::joins::step_until;
@@ -102,25 +101,31 @@ fn a_standby_takes_what_follows_and_nothing_else() {
     assert_eq!(State::default().take(&unsigned, good), Taken::Forged, "nobody shows who wrote it");
 }
 
+/// A session whose games give what a test has them give, and of whose host all standbys hold a first state; and what its host gives next.
+fn idle(players: u128) -> (Net, impl Fn(u64) -> Input) {
+    let mut net = Net::of(players);
+    net.idle = true;
+    net.run(Duration::from_millis(500));
+    let before = net.session(peer(1)).held().id().tick.0;
+    net.give(peer(1), Input::State(piece(before + 1, Kind::Snapshot, b"helm")));
+    net.run(Duration::from_millis(500));
+    (net, move |at| Input::State(piece(before + at, Kind::Delta, b"helm")))
+}
+
 /// Seed 000: "sufficient information to be able to perform a migration". A part that is lost comes a round trip or two after those that were sent later: with it
 /// all of them are held, and nobody sends them anew.
 #[test]
 fn what_overtakes_a_part_is_held_once_that_has_come() {
-    let mut net = Net::of(3);
-    net.idle = true;
-    net.run(Duration::from_millis(500));
-    let before = net.session(peer(1)).held().id().tick.0;
-    let piece = |at: u64, kind| piece(before + at, kind, b"helm");
-    net.give(peer(1), Input::State(piece(1, Kind::Snapshot)));
-    net.run(Duration::from_millis(500));
+    let (mut net, next) = idle(3);
+    let before = net.session(peer(1)).held().id();
     net.overheard = Some(Vec::new());
     net.travels = |_| Duration::from_millis(150);
-    net.give(peer(1), Input::State(piece(2, Kind::Delta)));
+    net.give(peer(1), next(2));
     net.travels = |_| Duration::from_millis(20);
     for at in 3..=6 {
-        net.give(peer(1), Input::State(piece(at, Kind::Delta)));
+        net.give(peer(1), next(at));
         net.run(Duration::from_millis(25));
-        assert_eq!(net.session(peer(2)).held().id().tick.0, before + 1, "they wait");
+        assert_eq!(net.session(peer(2)).held().id(), before, "they wait");
     }
     net.run(Duration::from_millis(75));
     for standby in [2, 3] {
@@ -132,32 +137,40 @@ fn what_overtakes_a_part_is_held_once_that_has_come() {
     assert_eq!(net.overheard.unwrap().iter().filter(to_one).count(), 5, "each once");
 }
 
-/// What a host that is one no more has sent early is of no use to whoever obeys the next one.
+/// What a host that is one no more has sent early follows on nothing that the next one gives, who never held it.
 #[test]
 fn what_waits_of_one_host_is_not_taken_for_anothers() {
-    let mut net = Net::of(4);
-    net.idle = true;
-    net.run(Duration::from_millis(500));
-    let before = net.session(peer(1)).held().id().tick.0;
-    let piece = |at: u64, kind| piece(before + at, kind, b"helm");
-    net.give(peer(1), Input::State(piece(1, Kind::Snapshot)));
-    net.run(Duration::from_millis(500));
-    // Lost with its host.
-    net.cut_both(peer(1), peer(2));
-    net.cut_both(peer(1), peer(3));
-    net.give(peer(1), Input::State(piece(2, Kind::Delta)));
-    net.cut.clear();
-    net.give(peer(1), Input::State(piece(3, Kind::Delta)));
-    net.run(Duration::from_millis(25));
-    net.kill(peer(1));
-    net.run(Duration::from_secs(3));
-    let host = net.host();
-    assert_eq!(net.session(host).held().id().tick.0, before + 1, "what nobody holds whole is lost");
-    net.give(host, Input::State(piece(2, Kind::Delta)));
-    net.give(host, Input::State(piece(3, Kind::Delta)));
-    net.run(Duration::from_millis(200));
-    let other = if host == peer(2) { peer(3) } else { peer(2) };
-    assert_eq!(net.session(other).held().id(), net.session(host).held().id());
+    // Of what the next one has written the first is lost, and what comes after it overtakes what it gives.
+    for written in [vec![], vec![3, 4]] {
+        let (mut net, next) = idle(4);
+        let first = net.session(peer(1)).held().id();
+        for (at, lost_to) in [(2, 3), (3, 2)] {
+            net.cut_both(peer(1), peer(lost_to));
+            net.give(peer(1), next(at));
+            net.cut.clear();
+        }
+        net.run(Duration::from_millis(25));
+        net.kill(peer(1));
+        // What it sends by itself is not waited for.
+        net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+        step_until(&mut net, |net| {
+            net.seen[&peer(2)].led_from.is_some() && net.session(peer(3)).leader() == peer(2)
+        });
+        net.travels = |_| Duration::from_millis(20);
+        let opened = net.session(peer(2)).held().clone();
+        assert_eq!((opened.parts().len(), net.session(peer(3)).held().id()), (2, first));
+        net.cut_both(peer(2), peer(3));
+        for at in written {
+            net.give(peer(2), next(at));
+            net.cut.clear();
+        }
+        net.cut.clear();
+        net.run(Duration::from_millis(25));
+        net.say(peer(2), peer(3), Body::State(opened.after(first)));
+        assert_eq!(net.session(peer(3)).held().id(), opened.id(), "and nothing else");
+        net.run(Duration::from_secs(1));
+        assert_eq!(net.session(peer(3)).held().id(), net.session(peer(2)).held().id());
+    }
 }
 
 /// Those of a later host are newer, whatever their tick: nobody goes back to what an earlier one did beside it.
@@ -302,72 +315,6 @@ fn nothing_follows_on_a_piece_that_was_not_taken_but_a_snapshot() {
         net.give(host, Input::State(piece(tick.0, Kind::Delta, b"changed")));
         assert_eq!((refused(&net), net.session(host).held().id().number), (2, before.number + 2));
     }
-}
-
-/// "a new host cannot rewrite the past": whoever heard the old host tell a state's name notices that the new one tells another, be it of
-/// where it went on from or of where it is.
-#[test]
-fn another_past_is_noticed() {
-    let edits: [fn(&mut Side) -> &mut StateId; 2] = [|side| &mut side.opened, |side| &mut side.state];
-    for edited in edits {
-        let mut net = Net::of(4);
-        let old = net.beat_of(peer(1));
-        net.say(peer(1), peer(3), Body::Beat(old));
-        let Leads::Yes(heard) = old.leads else { panic!("it is host") };
-        net.kill(peer(1));
-        net.run(Duration::from_secs(3));
-        assert_eq!(net.host(), peer(2));
-        let noticed = |net: &Net, id: u128| {
-            let outputs = net.seen[&peer(id)].outputs.iter();
-            outputs.filter(|it| matches!(it, Output::Rewritten { .. })).cloned().collect::<Vec<_>>()
-        };
-        assert!((2..=4).all(|id| noticed(&net, id).is_empty()), "it went on from what the old one told");
-        let mut beat = net.beat_of(peer(2));
-        let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
-        let told = StateId { hash: StateHash(heard.state.hash.0 ^ 1), ..heard.state };
-        *edited(side) = told;
-        net.say(peer(2), peer(3), Body::Beat(beat));
-        assert_eq!(noticed(&net, 3), [Output::Rewritten { host: peer(2), told, known: heard.state }]);
-        assert!(noticed(&net, 2).is_empty() && noticed(&net, 4).is_empty(), "nobody else was told so");
-    }
-}
-
-/// The same of whoever gave its session away: nobody tells a host what it wrote, and of two players nobody else could say so.
-#[test]
-fn who_wrote_the_past_notices_another() {
-    let edits: [fn(&mut Side) -> &mut StateId; 2] = [|side| &mut side.opened, |side| &mut side.state];
-    for edited in edits {
-        let mut net = Net::of(2);
-        net.idle = true;
-        let last = snapshot(Tick(net.seen[&peer(1)].tick.0 + 1));
-        net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Lobby, last });
-        step_until(&mut net, |net| net.session(peer(1)).leader() == peer(2));
-        let known = net.session(peer(1)).held().id();
-        assert_eq!(known.stamp, FIRST);
-        let mut beat = net.beat_of(peer(2));
-        let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
-        let told = StateId { hash: StateHash(known.hash.0 ^ 1), ..known };
-        *edited(side) = told;
-        let rewritten = Output::Rewritten { host: peer(2), told, known };
-        assert!(!net.seen[&peer(1)].outputs.contains(&rewritten));
-        net.say(peer(2), peer(1), Body::Beat(beat));
-        assert!(net.seen[&peer(1)].outputs.contains(&rewritten));
-    }
-}
-
-/// Of a later host nobody can have written anything: such names are not remembered, for they would push the honest ones out.
-#[test]
-fn names_of_hosts_to_come_are_not_remembered() {
-    let mut net = Net::of(4);
-    let honest = net.beat_of(peer(1));
-    for hash in [1, 2] {
-        let mut beat = honest;
-        let Leads::Yes(side) = &mut beat.leads else { panic!("it is host") };
-        side.opened = StateId { stamp: Stamp::certified(Epoch(100)), hash: StateHash(hash), ..side.opened };
-        net.say(peer(1), peer(3), Body::Beat(beat));
-    }
-    let outputs = &net.seen[&peer(3)].outputs;
-    assert!(!outputs.iter().any(|it| matches!(it, Output::Rewritten { .. })));
 }
 
 /// "clients replay inputs the snapshot does not hold": what a member did around a crash is applied once, in its order, and all
