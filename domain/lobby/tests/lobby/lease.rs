@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mainstay_core::StateMachine as _;
 use mainstay_lobby::{
-    Authority, CLAIM_LIFE, CanBeHost, Cause, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace, Rejection,
-    Renewal, Service, Settings, Support, Takeover,
+    Authority, CLAIM_LIFE, CanBeHost, Cause, Command, Epoch, LEASE, Lease, Migratable, Observation, Pace,
+    Rejection, Renewal, Service, Settings, Support, Takeover,
 };
 
 use crate::world::{World, id, key, told};

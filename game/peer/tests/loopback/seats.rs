@@ -1,7 +1,7 @@
 //! Places in a session: one at a time, and each by itself.
 
-use mainstay_peer::migration::{CanBeHost, Cause, Closed, End, Identification, PeerId, SessionId};
 use mainstay_peer::link::Way;
+use mainstay_peer::migration::{CanBeHost, Cause, Closed, End, Identification, PeerId, SessionId};
 use mainstay_peer::{
     Event, GAME_BYTES_MAX, Joining, Over, Peer, PlayError, SayError, SeatError, SessionOptions, To,
 };
