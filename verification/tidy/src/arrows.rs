@@ -88,6 +88,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
         &[
             "mainstay-core",
             "mainstay-lobby",
+            "mainstay-matchmaking",
             "mainstay-migration",
             "mainstay-wire",
             "mainstay-query",
