@@ -371,6 +371,13 @@ impl Block {
         (larger == 0).then_some(players)
     }
 
+    /// Which entries a filter has room for, one bit each, whatever else it asks.
+    pub(super) const fn with_room(&self, filter: &Filter) -> u64 {
+        let [size, ..] = filter.asked;
+        // One size is asked for, or none.
+        self.live & if size == 0 { u64::MAX } else { self.marks[size.trailing_zeros() as usize] }
+    }
+
     /// Which entries can be candidates, one bit each.
     pub(super) fn candidates(&self, filter: &Filter) -> u64 {
         let asked = filter.asked.iter().filter(|asked| **asked != 0);

@@ -26,7 +26,7 @@ pub(super) struct Census<'a> {
 }
 
 impl<'a> Census<'a> {
-    /// Counts the players of lanes of whom so many are wanted; `None` where there are enough, or too many to count.
+    /// Counts the players of lanes, of whom so many are wanted, within what a filter asks; `None` where there are enough, or too many to count.
     pub(super) fn of(
         index: &'a Index,
         (low, high): Window,
@@ -51,7 +51,8 @@ impl<'a> Census<'a> {
             if !block.summary.admits(filter) {
                 continue;
             }
-            let here = block.candidates(filter) & slots & up_to(block, high);
+            // What else is asked of candidates those of a lane have.
+            let here = block.with_room(filter) & slots & up_to(block, high);
             census.blocks[at] = Some((block, here));
             for (lane, players) in lanes.iter().zip(&mut players) {
                 *players += block.players(here & block.with(*lane))?;

@@ -51,17 +51,12 @@ impl Near {
         self.candidates.len()
     }
 
-    /// Puts down somebody who is judged there, and then [kept](Self::keep) or taken back.
-    fn put(&mut self, card: Card) -> &Card {
+    /// Keeps somebody, in these lanes.
+    fn keep(&mut self, card: Card, lanes: u64) {
+        // No more are kept than a byte can tell.
+        let at = self.cards.len() as u16;
+        self.candidates.push(Candidate { lanes, card: at, players: card.players });
         self.cards.push(card);
-        &self.cards[self.cards.len() - 1]
-    }
-
-    /// Keeps whoever was put down last, in these lanes.
-    fn keep(&mut self, lanes: u64) {
-        let at = self.cards.len() - 1;
-        let (players, card) = (self.cards[at].players, u16::try_from(at).unwrap_or(u16::MAX));
-        self.candidates.push(Candidate { lanes, card, players });
     }
 
     pub(super) fn card(&self, candidate: &Candidate) -> &Card {
@@ -141,7 +136,9 @@ impl Searcher {
         let mut at = 0;
         loop {
             if at == near.len() {
-                self.meet(field, &mut walk, near, (wanted.into(), likeness));
+                // At first as many as fill a lane at least, and then a few at a time: most lanes are full soon after.
+                let players = if at == 0 { wanted } else { (wanted / 2).max(1) };
+                self.meet(field, &mut walk, near, (players.into(), likeness));
             }
             let Some(candidate) = near.candidates.get(at) else { break };
             let due = self.lanes.count(candidate.lanes, candidate.players);
@@ -257,17 +254,14 @@ impl Searcher {
                     continue;
                 }
                 let row = field.slab.get(handle);
-                let card = near.put(Card::of(field.plan, handle, row));
-                let is_alike = likeness.is_some_and(|it| it.lets_in(card));
+                let card = Card::of(field.plan, handle, row);
+                let is_alike = likeness.is_some_and(|it| it.lets_in(&card));
                 if is_alike {
                     self.group.let_in();
                 }
-                if is_alike || self.fits(field, card) {
+                if is_alike || self.fits(field, &card) {
                     missing = missing.saturating_sub(card.players.into());
-                    let lanes = self.lanes.of(row, card);
-                    near.keep(lanes);
-                } else {
-                    near.cards.pop();
+                    near.keep(card, self.lanes.of(row, &card));
                 }
             }
         }

@@ -113,6 +113,10 @@ impl Searcher {
     /// Whether the players of some of these make a match with the group, also with a large party on each team or none.
     fn could_add_up<'a>(&self, field: Field<'_>, those: impl Iterator<Item = &'a Stander> + Clone) -> bool {
         let plan = field.plan;
+        let players: u32 = those.clone().map(|it| u32::from(it.players)).sum();
+        if u32::from(self.group.players()) + players < plan.min.into() {
+            return false;
+        }
         let (mut sums, mut small, mut larges, mut is_eased) = (1_u128, 1_u128, self.group.larges(), false);
         for it in those.clone() {
             sums |= sums << it.players;

@@ -244,7 +244,7 @@ impl Lanes {
         let (counts, dues) = (self.players.as_chunks_mut().0, self.due.as_chunks().0);
         let mut enough = 0;
         for (part, (counts, due)) in (0..self.parts).zip(counts.iter_mut().zip(dues)) {
-            let here = (lanes >> (part * COUNTED)) as u16;
+            let here = (lanes >> (part * COUNTED)) as u8;
             if count_some(counts, due, here, players.into()) {
                 enough |= u64::from(of_those_due(counts, due, here)) << (part * COUNTED);
             }
@@ -322,11 +322,11 @@ impl Lanes {
 /// More players than are ever met.
 const NEVER: u16 = u16::MAX;
 /// How many lanes are counted at a time.
-const COUNTED: usize = 16;
+const COUNTED: usize = 8;
 
 /// Adds players to some lanes; says whether any of those has come to its number. Without a branch, for lanes are as they come, and so
-/// that the compiler counts eight at a time.
-fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u16, players: u16) -> bool {
+/// that the compiler counts all at a time.
+fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u8, players: u16) -> bool {
     let mut any = 0;
     for lane in 0..COUNTED {
         let inside = if lanes & 1 << lane != 0 { u16::MAX } else { 0 };
@@ -338,8 +338,8 @@ fn count_some(counts: &mut [u16; COUNTED], due: &[u16; COUNTED], lanes: u16, pla
 
 /// Which of some lanes have come to their number.
 #[inline(never)]
-fn of_those_due(counts: &[u16; COUNTED], due: &[u16; COUNTED], lanes: u16) -> u16 {
-    let is_due = |lane: usize| u16::from(counts[lane] >= due[lane]) << lane;
+fn of_those_due(counts: &[u16; COUNTED], due: &[u16; COUNTED], lanes: u8) -> u8 {
+    let is_due = |lane: usize| u8::from(counts[lane] >= due[lane]) << lane;
     lanes & (0..COUNTED).map(is_due).fold(0, |all, lane| all | lane)
 }
 

@@ -215,7 +215,7 @@ impl<'a> Ground<'a> {
             }
             (up.run, up.at) = self.next_block(up.run, up.at)?;
             up.block = self.block(up.run, up.at);
-            up.left = self.mask(up.block);
+            up.left = up.block.candidates(&self.filter);
         }
         Some(())
     }
@@ -254,23 +254,30 @@ impl<'a> Ground<'a> {
     #[inline]
     fn step_down(&self, down: &mut Down<'a>) -> Option<Met> {
         if down.equals == 0 {
-            return self.next_down(down).or_else(|| self.go_down(down));
+            let Some(equals) = self.next_equals(down) else { return self.go_down(down) };
+            (down.equals, down.left) = (equals, down.left ^ equals);
         }
         let slot = down.equals.trailing_zeros() as usize;
         down.equals &= down.equals - 1;
         Some(self.met(down.block.key(slot), down.block.handle(slot)))
     }
 
-    /// The next entry downwards where nothing has to be asked for it: it is in this block, and the only one of its number.
+    /// The next entries of one number, where nothing else has to be asked for them: no block before this one has that number.
     #[inline]
-    fn next_down(&self, down: &mut Down<'a>) -> Option<Met> {
-        let slot = down.left.checked_ilog2().filter(|slot| *slot > 0 && down.spread.is_none())? as usize;
-        let key = down.block.key(slot);
-        let is_alone = down.block.number(slot - 1) != key.number();
-        (is_alone && key.number() >= self.window.0 && key.number() != WILD).then(|| {
-            down.left ^= 1 << slot;
-            self.met(key, down.block.handle(slot))
-        })
+    fn next_equals(&self, down: &Down<'a>) -> Option<u64> {
+        let slot = down.left.checked_ilog2().filter(|_| down.spread.is_none())?;
+        let number = down.block.number(slot as usize);
+        if number < self.window.0 || number == down.block.number(0) {
+            return None;
+        }
+        let (mut equals, mut left) = (0, down.left);
+        while let Some(slot) = left.checked_ilog2()
+            && down.block.number(slot as usize) == number
+        {
+            equals |= 1 << slot;
+            left ^= 1 << slot;
+        }
+        Some(equals)
     }
 
     #[inline(never)]
@@ -289,7 +296,7 @@ impl<'a> Ground<'a> {
                 }
                 (down.run, down.at) = self.previous_block(down.run, down.at)?;
                 down.block = self.block(down.run, down.at);
-                down.left = self.mask(down.block);
+                down.left = down.block.candidates(&self.filter);
                 continue;
             }
             let slot = 63 - down.left.leading_zeros() as usize;
