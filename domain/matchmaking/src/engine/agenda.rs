@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use super::slab::{Handle, Kind, Ref, Slab};
+use super::slab::{Handle, Kind, Ref, Shape, Slab};
 use crate::spec::Gather;
 
 /// A place in the order of all that is to be looked at: by time, backfill tickets first, the elder first.
@@ -21,6 +21,15 @@ pub struct Cursor {
     pub kind: Kind,
     /// Which one.
     pub arrival: u64,
+}
+
+/// Where a ticket stands in the order of all.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub since: u64,
+    pub kind: Kind,
+    pub arrival: u64,
+    pub back: Option<Timestamp>,
 }
 
 /// How far everything was looked at.
@@ -136,33 +145,38 @@ impl Agenda {
         self.starts.partition_point(|start| self.enters(since, *start) < at)
     }
 
+    /// Has a ticket looked at when it comes, which is when it enters its first step.
+    #[inline]
+    pub(super) fn add_new(&mut self, place: Place, handle: Handle, comes: Timestamp) {
+        let Place { kind, arrival, .. } = place;
+        self.put(handle, Cursor { at: comes, kind, arrival }, self.lane(kind, 0));
+    }
+
     /// Has a ticket looked at when it enters a step.
-    pub(super) fn add(&mut self, slab: &Slab, handle: Handle, step: usize) {
-        let row = slab.get(handle);
-        let Some(cursor) = self.moment(row.since(), row.shape().kind, row.arrival(), step) else { return };
-        self.put(handle, cursor, self.lane(cursor.kind, step));
+    pub(super) fn add(&mut self, place: Place, handle: Handle, step: usize) {
+        let Place { since, kind, arrival, .. } = place;
+        let Some(cursor) = self.moment(since, kind, arrival, step) else { return };
+        self.put(handle, cursor, self.lane(kind, step));
     }
 
     /// Has a ticket looked at anew, in the step it is in.
-    pub(super) fn add_anew(&mut self, slab: &Slab, handle: Handle) {
-        let row = slab.get(handle);
-        let cursor = Cursor { at: self.anew, kind: row.shape().kind, arrival: row.arrival() };
+    pub(super) fn add_anew(&mut self, place: Place, handle: Handle) {
+        let cursor = Cursor { at: self.anew, kind: place.kind, arrival: place.arrival };
         self.put(handle, cursor, self.lane(cursor.kind, self.starts.len()));
     }
 
     /// Has one that was away looked at when it enters a step.
-    pub(super) fn add_late(&mut self, slab: &Slab, handle: Handle, step: usize) {
-        let row = slab.get(handle);
-        if let Some(cursor) = self.moment(row.since(), row.shape().kind, row.arrival(), step) {
-            self.put_late(handle, cursor, self.last_with(row.since(), cursor.at, step));
+    pub(super) fn add_late(&mut self, place: Place, handle: Handle, step: usize) {
+        let Place { since, kind, arrival, .. } = place;
+        if let Some(cursor) = self.moment(since, kind, arrival, step) {
+            self.put_late(handle, cursor, self.last_with(since, cursor.at, step));
         }
     }
 
     /// Has one that was away looked at as it comes back, in the step it is in.
-    pub(super) fn add_back(&mut self, slab: &Slab, handle: Handle, at: Timestamp) {
-        let row = slab.get(handle);
-        let cursor = Cursor { at: self.after(at), kind: row.shape().kind, arrival: row.arrival() };
-        self.put_late(handle, cursor, row.shape().step);
+    pub(super) fn add_back(&mut self, place: Place, handle: Handle, (at, step): (Timestamp, u16)) {
+        let cursor = Cursor { at: self.after(at), kind: place.kind, arrival: place.arrival };
+        self.put_late(handle, cursor, step);
     }
 
     fn put_late(&mut self, handle: Handle, cursor: Cursor, step: u16) {
@@ -175,13 +189,17 @@ impl Agenda {
         cursor.is_some_and(|cursor| self.late.remove(&cursor).is_some())
     }
 
+    #[inline]
     fn put(&mut self, handle: Handle, cursor: Cursor, lane: usize) {
-        if self.lanes[lane].is_empty() {
+        let those = &mut self.lanes[lane];
+        let is_first = those.is_empty();
+        those.push_back((handle, low(cursor.arrival)));
+        if is_first {
             self.put_front((cursor, lane));
         }
-        self.lanes[lane].push_back((handle, low(cursor.arrival)));
     }
 
+    #[inline(never)]
     fn put_front(&mut self, front: (Cursor, usize)) {
         // Those of a lane that come at one moment come one after the other.
         if self.fronts.last().is_none_or(|last| *last > front) {
@@ -208,7 +226,9 @@ impl Agenda {
     /// Whose moment comes next, if it has come by now. It stays until it is [settled](Self::settle) or its ticket leaves.
     pub(super) fn due(&self, slab: &Slab, until: Timestamp) -> Option<Due> {
         let next = self.next().filter(|cursor| cursor.at <= until)?;
-        if let Some((handle, step)) = self.late.get(&next) {
+        if !self.late.is_empty()
+            && let Some((handle, step)) = self.late.get(&next)
+        {
             return Some(Due { cursor: next, handle: *handle, step: *step });
         }
         let (cursor, lane) = *self.fronts.last()?;
@@ -219,26 +239,32 @@ impl Agenda {
     }
 
     /// A ticket leaves; its row is still there.
-    pub(super) fn remove(&mut self, slab: &Slab, handle: Handle) {
-        if self.take_late(handle) {
+    #[inline]
+    pub(super) fn remove(&mut self, slab: &Slab, (handle, row): (Handle, Ref<'_>), since: u64) {
+        if !self.back.is_empty() && self.take_late(handle) {
             return;
         }
-        let row = slab.get(handle);
-        let (kind, step) = (row.shape().kind, usize::from(row.shape().step));
-        let entered = self.first_with(row.since(), step);
+        let Shape { kind, step, .. } = row.shape();
+        let (step, it) = (usize::from(step), (handle, low(row.arrival())));
+        let entered = self.first_with(since, step);
         // It has entered its step and is to be looked at, or waits for the next, or is to be looked at anew.
-        for lane in [entered, step + 1, self.starts.len()].map(|step| self.lane(kind, step)) {
-            if self.lanes[lane].front() == Some(&(handle, low(row.arrival())))
-                && let Some(cursor) = self.cursor(row, lane)
-            {
-                if let Ok(at) = self.fronts.binary_search_by(|front| (cursor, lane).cmp(front)) {
-                    self.fronts.remove(at);
-                }
-                self.lanes[lane].pop_front();
-                self.show_front(slab, lane);
-                return;
-            }
+        let lanes = [entered, step + 1, self.starts.len()].map(|step| self.lane(kind, step));
+        if let Some(lane) = lanes.into_iter().find(|lane| self.lanes[*lane].front() == Some(&it)) {
+            self.remove_front(slab, row, lane);
         }
+    }
+
+    /// The first of a lane leaves.
+    #[inline(never)]
+    fn remove_front(&mut self, slab: &Slab, row: Ref<'_>, lane: usize) {
+        let at = self
+            .cursor(row, lane)
+            .map(|cursor| self.fronts.binary_search_by(|front| (cursor, lane).cmp(front)));
+        if let Some(Ok(at)) = at {
+            self.fronts.remove(at);
+        }
+        self.lanes[lane].pop_front();
+        self.show_front(slab, lane);
     }
 
     /// When a ticket of a lane is to be looked at.
@@ -294,22 +320,24 @@ impl Agenda {
 
     /// The next moment is over: its ticket is looked at again when it enters the next step.
     pub(super) fn settle(&mut self, slab: &Slab, due: Due) {
-        let next = usize::from(due.step) + 1;
-        if self.take_late(due.handle) {
-            self.add_late(slab, due.handle, next);
+        let (row, next) = (slab.get(due.handle), usize::from(due.step) + 1);
+        let Cursor { kind, arrival, .. } = due.cursor;
+        let place = Place { since: row.since(), kind, arrival, back: None };
+        if !self.back.is_empty() && self.take_late(due.handle) {
+            self.add_late(place, due.handle, next);
             return;
         }
         let Some((_, lane)) = self.fronts.pop() else { return };
         self.lanes[lane].pop_front();
         self.show_front(slab, lane);
-        self.add(slab, due.handle, next);
+        self.add(place, due.handle, next);
     }
 
     fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
             let row = slab.get(handle);
             if low(row.arrival()) == arrival
-                && !self.back.contains_key(&handle)
+                && (self.back.is_empty() || !self.back.contains_key(&handle))
                 && let Some(cursor) = self.cursor(row, lane)
             {
                 self.put_front((cursor, lane));
@@ -321,8 +349,12 @@ impl Agenda {
 
     /// The next moment, of whoever.
     pub(super) fn next(&self) -> Option<Cursor> {
-        let front = self.fronts.last().map(|(cursor, _)| cursor);
-        front.into_iter().chain(self.late.keys().next()).min().copied()
+        let front = self.fronts.last().map(|(cursor, _)| *cursor);
+        if self.late.is_empty() {
+            front
+        } else {
+            front.into_iter().chain(self.late.keys().next().copied()).min()
+        }
     }
 }
 

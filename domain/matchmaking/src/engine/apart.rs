@@ -17,7 +17,14 @@ impl Apart {
     }
 
     /// A ticket leaves.
+    #[inline]
     pub(super) fn remove(&mut self, ticket: Handle) {
+        if !self.is_empty() {
+            self.remove_pairs(ticket);
+        }
+    }
+
+    fn remove_pairs(&mut self, ticket: Handle) {
         while let Some((_, other)) =
             self.pairs.range((ticket, 0)..).next().copied().filter(|(one, _)| *one == ticket)
         {

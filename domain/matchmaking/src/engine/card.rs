@@ -7,7 +7,6 @@ use super::slab::{Handle, Kind, Ref};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Card {
     pub arrival: u64,
-    pub since: u64,
     /// The primary number, and how far it may be from others.
     pub number: i64,
     pub reach: i64,
@@ -37,7 +36,6 @@ impl Card {
         };
         Self {
             arrival: row.arrival(),
-            since: row.since(),
             number: row.primary(),
             reach: step.reach,
             regions: row.regions(),

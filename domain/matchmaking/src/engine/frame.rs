@@ -8,8 +8,8 @@ use super::slab::{Kind, WILD};
 /// What some tickets allow together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
-    /// Since when the eldest waits, and its arrival.
-    pub eldest: (u64, u64),
+    /// The arrival of whoever waits longest.
+    pub eldest: u64,
     pub regions: u64,
     /// Of two teams: which numbers of players the first can have, one bit each.
     pub splits: u64,
@@ -35,7 +35,7 @@ impl Frame {
     /// Before anybody is in.
     pub(super) fn of_nobody(plan: &Plan) -> Self {
         Self {
-            eldest: (u64::MAX, u64::MAX),
+            eldest: u64::MAX,
             regions: u64::MAX,
             splits: 1,
             low: i64::MAX,
@@ -73,8 +73,8 @@ impl Frame {
         }
         self.largest = self.largest.max(card.players);
         self.larges += u8::from(card.players >= plan.large_from);
-        if (card.since, card.arrival) < self.eldest {
-            (self.eldest, self.eldest_step) = ((card.since, card.arrival), card.step);
+        if card.arrival < self.eldest {
+            (self.eldest, self.eldest_step) = (card.arrival, card.step);
         }
     }
 

@@ -44,8 +44,12 @@ impl Games {
         self.games.insert(handle, game);
     }
 
+    /// A ticket leaves, as a rule one of players.
+    #[inline]
     pub(super) fn remove(&mut self, handle: Handle) {
-        self.games.remove(&handle);
+        if !self.is_empty() {
+            self.games.remove(&handle);
+        }
     }
 
     /// The game of a backfill ticket; of none, one in which nobody plays yet.

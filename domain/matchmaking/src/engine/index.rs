@@ -19,6 +19,8 @@ pub(super) const KEPT_MAX: usize = 256;
 const FETCHED: usize = 16;
 /// How many blocks on either side of one are looked at before all are: tickets of a match are seldom further apart.
 const BESIDE: usize = 3;
+/// Of how many blocks one has to have become narrower before the run's summary is made anew.
+const NARROWED_ONE_IN: usize = 4;
 /// Entries of a block that is filled at once: room is left for those who come later.
 const BUILT: usize = BLOCK * 3 / 4;
 
@@ -42,6 +44,8 @@ pub(super) struct Run {
     heads: Vec<Key>,
     pub(super) blocks: Vec<Box<Block>>,
     pub(super) summary: Summary,
+    /// How many summaries of its blocks have become narrower since its own was made.
+    narrowed: usize,
 }
 
 /// A place in an index: run, block, slot. The slot may be one past the last of its block.
@@ -72,6 +76,7 @@ impl Index {
         let blocks: usize = self.runs.iter().map(|run| run.blocks.len()).sum();
         blocks * (size_of::<Block>() + size_of::<Key>() + size_of::<usize>() + self.totals * 8)
             + self.runs.len() * (size_of::<Run>() + size_of::<Key>())
+            + self.coming.capacity() * size_of::<Entry>()
     }
 
     fn find(&self, key: Key) -> Option<(usize, usize)> {
@@ -104,6 +109,7 @@ impl Index {
     }
 
     /// An entry that is let in with others.
+    #[inline]
     pub(super) fn expect(&mut self, entry: Entry) {
         self.coming.push(entry);
     }
@@ -115,6 +121,9 @@ impl Index {
     /// Puts in all who are expected: in order, so that each block is found and fetched once. Where equals are asked for, whoever
     /// comes next to one of its number is one of them, and so is that one.
     pub(super) fn let_in(&mut self, slab: &Slab, mut equals: Option<&mut Vec<Handle>>) {
+        if self.coming.is_empty() {
+            return;
+        }
         let mut coming = core::mem::take(&mut self.coming);
         order::sort(&mut coming);
         if self.len == 0 {
@@ -197,8 +206,9 @@ impl Index {
             });
             let heads: Vec<Key> = entries.iter().step_by(BUILT).map(|entry| entry.key).collect();
             self.heads.push(heads[0]);
-            let mut run = Run { heads, blocks: blocks.collect(), summary: Summary::empty(self.totals) };
-            run.summarise(self.totals);
+            let summary = Summary::empty(self.totals);
+            let mut run = Run { heads, blocks: blocks.collect(), summary, narrowed: 0 };
+            run.summarise();
             self.runs.push(run);
         }
     }
@@ -252,9 +262,9 @@ impl Index {
         if run.blocks.len() > RUN {
             let heads = run.heads.split_off(RUN / 2);
             let blocks = run.blocks.split_off(RUN / 2);
-            let mut upper = Run { heads, blocks, summary: Summary::empty(self.totals) };
-            upper.summarise(self.totals);
-            run.summarise(self.totals);
+            let mut upper = Run { heads, blocks, summary: Summary::empty(self.totals), narrowed: 0 };
+            upper.summarise();
+            run.summarise();
             self.heads.insert(run_at + 1, upper.heads[0]);
             self.runs.insert(run_at + 1, upper);
             if block_at >= RUN / 2 {
@@ -269,28 +279,28 @@ impl Index {
         let place = self.left.and_then(|left| self.find_near(left, key)).or_else(|| self.find(key));
         let Some((run_at, block_at)) = place else { return };
         self.left = place;
-        let run = &mut self.runs[run_at];
-        let block = &mut run.blocks[block_at];
+        let block = &mut self.runs[run_at].blocks[block_at];
         if !block.remove(key) {
             debug_assert!(false, "an entry is where its key says");
             return;
         }
         self.len -= 1;
-        if block.count() == 0 {
-            run.blocks.remove(block_at);
-            run.heads.remove(block_at);
-            run.summarise(self.totals);
-        } else if block.is_stale() {
-            let narrower = block.summarise(|handle, rule| slab.get(handle).total(rule));
-            if run.merge_small(block_at, slab) || narrower {
-                run.summarise(self.totals);
-            }
+        if block.is_stale() {
+            self.tidy(run_at, block_at, slab);
         }
-        if run.blocks.is_empty() {
-            self.runs.remove(run_at);
-            self.heads.remove(run_at);
-        } else {
-            self.heads[run_at] = run.heads[0];
+    }
+
+    /// So many have left a block that it is worth looking at.
+    #[inline(never)]
+    fn tidy(&mut self, run_at: usize, block_at: usize, slab: &Slab) {
+        let run = &mut self.runs[run_at];
+        run.tidy(block_at, slab);
+        match run.heads.first() {
+            Some(first) => self.heads[run_at] = *first,
+            None => {
+                self.runs.remove(run_at);
+                self.heads.remove(run_at);
+            }
         }
     }
 
@@ -310,22 +320,32 @@ impl Index {
 }
 
 impl Run {
-    /// Joins a block with the next where both together leave room; says whether it did.
-    fn merge_small(&mut self, at: usize, slab: &Slab) -> bool {
-        let joined = |next: &Block, this: &Block| this.count() + next.count() <= BUILT;
-        if self.blocks.get(at + 1).is_none_or(|next| !joined(next, &self.blocks[at])) {
-            return false;
+    /// Takes an empty block out; of another it makes the summary anew, and joins it with the next where both together leave room.
+    fn tidy(&mut self, at: usize, slab: &Slab) {
+        let total = |handle: Handle, rule| slab.get(handle).total(rule);
+        let count = self.blocks[at].count();
+        if count == 0 {
+            self.blocks.remove(at);
+            self.heads.remove(at);
+            self.narrowed += 1;
+        } else if self.blocks.get(at + 1).is_some_and(|next| count + next.count() <= BUILT) {
+            let next = self.blocks.remove(at + 1);
+            self.heads.remove(at + 1);
+            self.blocks[at].append(*next);
+            self.blocks[at].summarise(total);
+            self.narrowed += 1;
+        } else {
+            self.narrowed += usize::from(self.blocks[at].summarise(total));
         }
-        let next = self.blocks.remove(at + 1);
-        self.heads.remove(at + 1);
-        self.blocks[at].append(*next);
-        self.blocks[at].summarise(|handle: Handle, rule| slab.get(handle).total(rule));
-        true
+        // A summary that says too much costs less than making it each time.
+        if self.narrowed * NARROWED_ONE_IN > self.blocks.len() {
+            self.summarise();
+        }
     }
 
-    fn summarise(&mut self, totals: usize) {
-        let mut summary = Summary::empty(totals);
-        self.blocks.iter().for_each(|block| summary.merge(&block.summary));
-        self.summary = summary;
+    fn summarise(&mut self) {
+        self.narrowed = 0;
+        self.summary.clear();
+        self.blocks.iter().for_each(|block| self.summary.merge(&block.summary));
     }
 }

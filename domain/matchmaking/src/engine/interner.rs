@@ -13,46 +13,48 @@ pub(super) struct Interner {
     ids: Table<Arc<str>, u32>,
     held: Vec<Held>,
     free: Vec<u32>,
-    /// Sets of numbers that many hold alike, with how many do: each holds its numbers once.
-    sets: Vec<(u64, u32)>,
-    /// Which of them was asked for last.
-    last: usize,
-    /// Where the texts of whoever named the most of them are, in their order, and their numbers. Most tickets name the same.
-    list: Vec<(usize, u32)>,
-    /// Which number was found last for a text at [some place](place): of lists of few values always the one that is asked for.
-    lately: [u32; PLACES],
+    /// Sets of numbers that many hold alike, each at its [place], with how many do: all of them hold its numbers once.
+    alike: [(u64, u32); PLACES],
+    /// Where the texts of the first numbers lie, as far as all of those are held.
+    turn: Vec<usize>,
+    /// Of the texts of one [place] the one that was looked for last.
+    known: [Known; PLACES],
+    /// Which number was looked for last.
+    last: u32,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Held {
     text: Option<Arc<str>>,
     count: u32,
-    /// The number that was asked for after this one last. Tickets name the same regions in the same order, so that most texts
-    /// are found by one comparison.
+    /// The number that was looked for after this one last: tickets name their texts in the same order, so that most are found by one
+    /// comparison also where each ticket brings its own.
     next: u32,
 }
 
-/// The most sets that are held as one.
-const SETS_MAX: usize = 16;
-/// For how many places of texts it is remembered which number was found for one.
+/// Where a text that is held lies, so that the very text is known without being read: as long as it is held it stays there.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    at: usize,
+    id: u32,
+}
+
+impl Known {
+    /// No text lies there.
+    const NONE: Self = Self { at: 0, id: 0 };
+}
+
+/// How many texts, and how many sets, are known at once.
 const PLACES: usize = 256;
 
-/// Where it is remembered, for texts at one place.
-fn place(text: &Arc<str>) -> usize {
+/// Where something is kept.
+const fn place(it: u64) -> usize {
     // Texts made one after the other are about as far from each other: so multiples keep them apart (Knuth, section 6.4).
-    let at = address(text) as u64;
-    (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.ilog2())) as usize
+    (it.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.ilog2())) as usize
 }
 
 fn address(text: &Arc<str>) -> usize {
     text.as_ptr().addr()
-}
-
-impl Held {
-    /// Whether it is this very text: the same bytes at the same place.
-    fn is(&self, text: &Arc<str>) -> bool {
-        self.text.as_ref().is_some_and(|held| Arc::ptr_eq(held, text))
-    }
 }
 
 impl Interner {
@@ -61,161 +63,122 @@ impl Interner {
             ids: Table::seeded(seed),
             held: Vec::new(),
             free: Vec::new(),
-            sets: Vec::new(),
+            alike: [(0, 0); PLACES],
+            turn: Vec::new(),
+            known: [Known::NONE; PLACES],
             last: 0,
-            list: Vec::new(),
-            lately: [0; PLACES],
         }
+    }
+
+    /// The number of a text, to be held at once.
+    #[inline]
+    pub(super) fn number(&mut self, text: &Arc<str>) -> u32 {
+        let known = self.known[place(address(text) as u64) % PLACES];
+        if known.at == address(text) { known.id } else { self.look_up(text) }
+    }
+
+    /// How many of one ticket's texts, from the first on, are numbered by their places. As a rule all are, where everybody names the same.
+    #[inline]
+    pub(super) fn in_turn<T>(&self, texts: &[(Arc<str>, T)]) -> usize {
+        let known = self.turn.iter().zip(texts);
+        known.take_while(|(at, (text, _))| **at == address(text)).count()
+    }
+
+    /// Where a text that is held lies.
+    fn known_as(&self, id: u32) -> Known {
+        let text = self.held[id as usize].text.as_ref();
+        text.map_or(Known::NONE, |text| Known { at: address(text), id })
+    }
+
+    /// The same for whoever did not come with a very text that is known.
+    #[inline(never)]
+    fn look_up(&mut self, text: &Arc<str>) -> u32 {
+        let guess = self.held.get(self.last as usize).map_or(0, |last| last.next);
+        let is_guess = self.held.get(guess as usize).is_some_and(|held| held.text.as_ref() == Some(text));
+        let id = if is_guess { guess } else { self.find(text) };
+        if let Some(last) = self.held.get_mut(self.last as usize) {
+            last.next = id;
+        }
+        self.last = id;
+        let known = self.known_as(id);
+        self.known[place(known.at as u64) % PLACES] = known;
+        id
+    }
+
+    fn find(&mut self, text: &Arc<str>) -> u32 {
+        if let Some(known) = self.ids.get(text) {
+            return *known;
+        }
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.held.push(Held::default());
+            u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.held[id as usize].text = Some(text.clone());
+        self.ids.insert(text.clone(), id);
+        while let Some(text) = self.held.get(self.turn.len()).and_then(|held| held.text.as_ref()) {
+            self.turn.push(address(text));
+        }
+        id
     }
 
     /// The number of a text, held once more.
     pub(super) fn hold(&mut self, text: &Arc<str>) -> u32 {
-        let mut number = 0;
-        self.hold_each(core::iter::once(text), |id| number = id);
-        number
-    }
-
-    /// The numbers of one ticket's texts, in their order, each held once more.
-    #[inline]
-    pub(super) fn hold_each<'a>(
-        &mut self,
-        texts: impl Iterator<Item = &'a Arc<str>>,
-        mut tell: impl FnMut(u32),
-    ) {
-        self.number_each(texts.map(|text| (text, ())), 1, |id, ()| tell(id));
-    }
-
-    /// The same with what comes with each, to be [held](Self::hold_all) at once.
-    #[inline]
-    pub(super) fn number_all<T: Copy>(&mut self, texts: &[(Arc<str>, T)], mut tell: impl FnMut(u32, T)) {
-        let mut same = 0;
-        for ((at, id), (text, with)) in self.list.iter().zip(texts) {
-            if *at != address(text) {
-                break;
-            }
-            tell(*id, *with);
-            same += 1;
-        }
-        if same < texts.len() {
-            self.number_others(texts, same, tell);
-        }
-    }
-
-    #[inline(never)]
-    fn number_others<T: Copy>(&mut self, texts: &[(Arc<str>, T)], from: usize, mut tell: impl FnMut(u32, T)) {
-        let mut ids = Vec::new();
-        self.number_each(texts.iter().map(|(text, with)| (text, *with)), 0, |id, with| ids.push((id, with)));
-        ids[from..].iter().for_each(|(id, with)| tell(*id, *with));
-        // A text that is held stays where it is.
-        if texts.len() > self.list.len() {
-            self.list.clear();
-            for ((text, _), (id, _)) in texts.iter().zip(ids) {
-                if !self.held[id as usize].is(text) {
-                    break;
-                }
-                self.list.push((address(text), id));
-            }
-        }
-    }
-
-    /// The numbers of some texts with what comes with each, each held so many times more.
-    #[inline]
-    fn number_each<'a, T>(
-        &mut self,
-        texts: impl Iterator<Item = (&'a Arc<str>, T)>,
-        times: u32,
-        mut tell: impl FnMut(u32, T),
-    ) {
-        let (mut before, mut guess) = (None, 0_u32);
-        for (text, with) in texts {
-            let held = match self.held.get_mut(guess as usize) {
-                Some(held) if held.is(text) => held,
-                Some(_) | None => {
-                    guess = self.look_up(before, guess, text);
-                    &mut self.held[guess as usize]
-                }
-            };
-            held.count += times;
-            tell(guess, with);
-            (before, guess) = (Some(guess), held.next);
-        }
+        let id = self.number(text);
+        self.held[id as usize].count += 1;
+        id
     }
 
     /// Holds some numbers below 64 once more, one bit each. Most tickets name one of few sets, and then one count is all that changes.
     #[inline]
     pub(super) fn hold_all(&mut self, ids: u64) {
-        match self.set(ids) {
-            Some(count) => *count += 1,
-            None => self.hold_new(ids),
-        }
+        let (set, count) = &mut self.alike[place(ids) % PLACES];
+        if *set == ids && *count > 0 { *count += 1 } else { self.hold_new(ids) }
     }
 
     #[inline(never)]
     fn hold_new(&mut self, ids: u64) {
         bits(ids).for_each(|id| self.held[id as usize].count += 1);
-        let free = self.sets.iter().position(|(_, count)| *count == 0);
-        match free {
-            Some(free) => self.sets[free] = (ids, 1),
-            None if self.sets.len() < SETS_MAX => self.sets.push((ids, 1)),
-            // Each of those holds its numbers itself, and lets go of them itself: which of them does is all the same.
-            None => {}
+        let alike = &mut self.alike[place(ids) % PLACES];
+        // Where another stands there, each of those holds its numbers itself, and lets go of them itself: which of them does is all the same.
+        if alike.1 == 0 {
+            *alike = (ids, 1);
         }
     }
 
     /// Lets go of some numbers once.
     #[inline]
     pub(super) fn release_all(&mut self, ids: u64) {
-        match self.set(ids) {
-            Some(count) if *count > 1 => *count -= 1,
-            Some(count) => {
-                *count = 0;
-                bits(ids).for_each(|id| self.release(id));
-            }
-            None => bits(ids).for_each(|id| self.release(id)),
-        }
+        let (set, count) = &mut self.alike[place(ids) % PLACES];
+        if *set == ids && *count > 1 { *count -= 1 } else { self.release_last(ids) }
     }
 
-    /// How many hold a set as one, where any do.
-    #[inline]
-    fn set(&mut self, ids: u64) -> Option<&mut u32> {
-        let is_it = |(set, count): &(u64, u32)| *set == ids && *count > 0;
-        if !self.sets.get(self.last).is_some_and(is_it) {
-            self.last = self.sets.iter().position(is_it)?;
-        }
-        self.sets.get_mut(self.last).map(|(_, count)| count)
-    }
-
-    /// The same for whoever did not come with the very text that was guessed.
     #[inline(never)]
-    fn look_up(&mut self, before: Option<u32>, guess: u32, text: &Arc<str>) -> u32 {
-        let id = self.found_lately(text).unwrap_or_else(|| {
-            let is_guess = self.held.get(guess as usize).is_some_and(|held| held.text.as_ref() == Some(text));
-            if is_guess { guess } else { self.find(text) }
-        });
-        if let Some(before) = before {
-            self.held[before as usize].next = id;
+    fn release_last(&mut self, ids: u64) {
+        let (set, count) = &mut self.alike[place(ids) % PLACES];
+        if *set == ids {
+            *count = 0;
         }
-        id
+        bits(ids).for_each(|id| self.release(id));
     }
 
-    fn found_lately(&self, text: &Arc<str>) -> Option<u32> {
-        let lately = self.lately[place(text) % PLACES];
-        self.held.get(lately as usize).is_some_and(|held| held.is(text)).then_some(lately)
+    /// Holds the numbers of a list once more, 64 a word. Of long lists words beyond the first are seldom alike.
+    #[inline]
+    pub(super) fn hold_list(&mut self, words: &[u64]) {
+        let Some((first, others)) = words.split_first() else { return };
+        self.hold_all(*first);
+        for (at, word) in (1..).zip(others) {
+            bits(*word).for_each(|bit| self.held[at * 64 + bit as usize].count += 1);
+        }
     }
 
-    fn find(&mut self, text: &Arc<str>) -> u32 {
-        let known = self.ids.get(text).copied();
-        let id = known.unwrap_or_else(|| {
-            let id = self.free.pop().unwrap_or_else(|| {
-                self.held.push(Held::default());
-                u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
-            });
-            self.held[id as usize].text = Some(text.clone());
-            self.ids.insert(text.clone(), id);
-            id
-        });
-        self.lately[place(text) % PLACES] = id;
-        id
+    /// Lets go of the numbers of a list once.
+    #[inline]
+    pub(super) fn release_list(&mut self, words: &[u64]) {
+        let Some((first, others)) = words.split_first() else { return };
+        self.release_all(*first);
+        for (at, word) in (1..).zip(others) {
+            bits(*word).for_each(|bit| self.release(at * 64 + bit));
+        }
     }
 
     /// Lets go of a number once.
@@ -230,7 +193,9 @@ impl Interner {
 
     #[inline(never)]
     fn give_back(&mut self, id: u32) {
-        self.list.clear();
+        let known = self.known_as(id);
+        self.known[place(known.at as u64) % PLACES] = Known::NONE;
+        self.turn.truncate(id as usize);
         if let Some(text) = self.held[id as usize].text.take() {
             self.ids.remove(&text);
             self.free.push(id);
@@ -287,10 +252,12 @@ mod tests {
                 let named = (0..8).filter(|at| dice >> (at + 8) & 1 == 1);
                 let named: Vec<(Arc<str>, usize)> = named.map(|at| (texts[at].clone(), at)).collect();
                 let (mut ids, mut told) = (0_u64, Vec::new());
-                interner.number_all(&named, |id, at| {
+                let in_turn = interner.in_turn(&named);
+                for (place, (text, at)) in named.iter().enumerate() {
+                    let id = if place < in_turn { place as u32 } else { interner.number(text) };
                     ids |= 1 << id;
-                    told.push((id, at));
-                });
+                    told.push((id, *at));
+                }
                 let expected = named.iter().map(|(text, at)| (Some(text), *at));
                 assert!(
                     told.iter().map(|(id, at)| (interner.text(*id), *at)).eq(expected),
@@ -305,6 +272,24 @@ mod tests {
             for id in 0..8 {
                 assert_eq!(interner.text(id).is_some(), live >> id & 1 == 1, "{id} in round {round}");
             }
+        }
+    }
+
+    /// Rows grow wider while lists are held: a list is let go of by more words than it came with.
+    #[test]
+    fn a_list_lets_go_of_what_it_held_however_many_words_it_has_by_then() {
+        let mut interner = Interner::new(1);
+        let texts: Vec<Arc<str>> = (0..70).map(|at| alloc::format!("{at}").into()).collect();
+        let numbers: Vec<u32> = texts.iter().map(|text| interner.number(text)).collect();
+        assert_eq!(numbers, (0..70).collect::<Vec<_>>());
+        interner.hold_list(&[0b11]);
+        interner.hold_list(&[0b11]);
+        interner.hold_list(&[0b10, 0b1]);
+        for (list, left) in
+            [([0b11, 0], [true, true, true]), ([0b10, 0b1], [true, true, false]), ([0b11, 0], [false; 3])]
+        {
+            interner.release_list(&list);
+            assert_eq!([0, 1, 64].map(|id| interner.text(id).is_some()), left, "without {list:?}");
         }
     }
 }

@@ -43,20 +43,21 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
-use self::agenda::{Agenda, Due};
+use self::agenda::{Agenda, Due, Place};
 pub use self::agenda::{Cursor, LookedAt};
 use self::apart::Apart;
+use self::block::below;
 pub use self::games::Game;
 use self::games::Games;
 use self::interner::Interner;
-use self::lanes::{Names, bits};
+use self::lanes::Names;
 pub use self::names::Kept;
 use self::plan::{Plan, Stand};
 use self::pool::Pool;
 pub use self::search::Found;
 use self::search::{Field, Searcher};
 pub use self::slab::Kind;
-use self::slab::{ANY_TEXT, Company, Handle as Slot, Layout, MIXED_TEXT, Shape, Slab, UNMEASURED, WILD};
+use self::slab::{ANY_TEXT, Company, Handle as Slot, Layout, MIXED_TEXT, New, Shape, Slab, UNMEASURED, WILD};
 use crate::attribute::{Facts, Text};
 use crate::spec::QueueSpec;
 
@@ -84,13 +85,13 @@ pub enum Look {
 /// A ticket as the engine takes it.
 #[derive(Debug)]
 pub struct Newcomer<'a> {
-    /// What rules see of it.
+    /// What the queue's rules see of it, each of them.
     pub facts: &'a Facts,
     /// The most players of a match it may be in.
     pub room: u8,
     /// Since when it waits.
     pub since: Timestamp,
-    /// Its place among all: larger than that of all before it.
+    /// Its place among all: larger than that of all before it, none of which waits since later.
     pub arrival: u64,
     /// When it came back into the pool, if it had left it: it is looked at then, and not at the moments it was away.
     pub back: Option<Timestamp>,
@@ -111,15 +112,6 @@ enum Entry {
     Back { entered: usize, at: Timestamp },
 }
 
-/// Where a ticket stands in the order of all.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    since: u64,
-    kind: Kind,
-    arrival: u64,
-    back: Option<Timestamp>,
-}
-
 /// The engine of one queue.
 #[derive(Debug, Clone)]
 pub struct Engine {
@@ -135,8 +127,12 @@ pub struct Engine {
     /// Numbers for list values, by rule.
     values: Vec<Interner>,
     regions: Interner,
-    /// The list values by rule of whoever is taken in. Kept, so that nothing is allocated for them.
-    listed: Vec<(usize, u32)>,
+    /// How many values and regions have been known at once: rows are wide enough for them.
+    known: usize,
+    /// The list values of whoever is taken in: by rule those numbered below 64, one bit each, and the others. Kept, so that nothing is
+    /// allocated for them.
+    listed: Vec<u64>,
+    listed_further: Vec<(usize, u32)>,
     /// The moment up to which all have entered their steps.
     entered: Option<Timestamp>,
     /// Who came up to this moment is in the pool: a turn that is late does not match whom nobody could have met then.
@@ -152,9 +148,10 @@ impl Engine {
         let interners = |count: usize| (0..count).map(|_| Interner::new(seed)).collect::<Vec<_>>();
         let (texts, values) = (interners(plan.texts.len()), interners(plan.sets.len()));
         let layout = Layout::new(&plan, &alloc::vec![0; values.len()], 0);
+        let listed = alloc::vec![0; values.len()];
         Self {
             slab: Slab::new(layout),
-            pool: Pool::default(),
+            pool: Pool::new(&plan),
             agenda: Agenda::new(&plan.starts, plan.gather, anew),
             games: Games::new(&plan),
             apart: Apart::default(),
@@ -162,7 +159,9 @@ impl Engine {
             texts,
             values,
             regions: Interner::new(seed),
-            listed: Vec::new(),
+            known: 0,
+            listed,
+            listed_further: Vec::new(),
             entered: None,
             come: Timestamp::EPOCH,
             batched: Cursor::start_of(Timestamp::EPOCH),
@@ -204,33 +203,20 @@ impl Engine {
     pub fn insert(&mut self, newcomer: Newcomer<'_>, looked_at: Option<LookedAt>) -> Handle {
         let Newcomer { facts, room, since, arrival, back, game } = newcomer;
         let kind = if game.is_some() { Kind::Backfill } else { Kind::Ordinary };
-        let any_sets = facts.sets.iter().enumerate().filter(|(_, set)| set.is_none());
-        let any_sets = any_sets.fold(0, |bits, (rule, _)| bits | 1 << rule);
-        let entry = self.entry(Place { since: since.unix_ms(), kind, arrival, back }, looked_at);
+        let place = Place { since: since.unix_ms(), kind, arrival, back };
+        let entry = self.entry(place, looked_at);
         let step = match entry {
             Entry::New => 0,
             Entry::Anew { entered } | Entry::Waits { entered } | Entry::Back { entered, .. } => {
                 u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX)
             }
         };
-        let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
-        let (mut latencies, mut measured) = ([UNMEASURED; REGIONS_MAX], 0);
-        self.regions.number_all(&facts.latencies, |region, latency| {
-            // Whoever inserts it has asked whether there is room.
-            if let Some(at) = latencies.get_mut(region as usize) {
-                *at = latency.min(u32::from(UNMEASURED) - 1) as u16;
-                measured |= 1 << region;
-            }
-        });
-        self.regions.hold_all(measured);
-        let mut values = core::mem::take(&mut self.listed);
-        values.clear();
-        for (rule, (set, known)) in facts.sets.iter().zip(&mut self.values).enumerate() {
-            known.hold_each(set.iter().flatten(), |value| values.push((rule, value)));
-        }
+        debug_assert!(self.plan.reads(facts), "of each rule what it sees");
+        let latencies = self.number_regions(facts);
+        let any_sets = self.number_lists(facts);
         self.widen();
-        let handle = self.slab.add(arrival, since.unix_ms(), shape);
-        let (layout, row) = self.slab.row_mut(handle);
+        let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
+        let New { handle, layout, words: row, team_sums } = self.slab.add(arrival, place.since, shape);
         for (rule, (text, known)) in facts.texts.iter().zip(&mut self.texts).enumerate() {
             row[layout.texts + rule] = match text {
                 Text::Any => ANY_TEXT,
@@ -238,14 +224,26 @@ impl Engine {
                 Text::Same(text) => known.hold(text).into(),
             };
         }
-        for (rule, number) in facts.numbers.iter().enumerate() {
-            row[layout.numbers + rule] = number.map_or(WILD, |number| number.millionths()).cast_unsigned();
+        for (word, number) in row[layout.numbers..].iter_mut().zip(&facts.numbers) {
+            *word = number.map_or(WILD, |number| number.millionths()).cast_unsigned();
         }
-        for (rule, id) in &values {
+        for ((at, words), first) in layout.sets.iter().zip(&self.listed) {
+            row[*at] = *first;
+            if *words > 1 {
+                row[at + 1..at + words].fill(0);
+            }
+        }
+        for (rule, id) in &self.listed_further {
             row[layout.sets[*rule].0 + *id as usize / 64] |= 1 << (id % 64);
         }
-        for (at, sums) in [(layout.totals, &facts.totals), (layout.teams, &facts.team_sums)] {
-            row[at..].iter_mut().zip(sums).for_each(|(word, sum)| *word = sum.millionths().cast_unsigned());
+        for (known, (at, words)) in self.values.iter_mut().zip(&layout.sets) {
+            known.hold_list(&row[*at..at + words]);
+        }
+        for (word, sum) in row[layout.totals..].iter_mut().zip(&facts.totals) {
+            *word = sum.millionths().cast_unsigned();
+        }
+        for (word, sum) in team_sums.iter_mut().zip(&facts.team_sums) {
+            *word = sum.millionths().cast_unsigned();
         }
         let (at, words) = layout.latencies;
         for (word, four) in row[at..at + words].iter_mut().zip(latencies.as_chunks::<4>().0) {
@@ -253,22 +251,64 @@ impl Engine {
             *word = first | second << 16 | third << 32 | fourth << 48;
         }
         layout.set_regions(row, kind, self.plan.row(step));
-        self.listed = values;
         if let Some(game) = game {
             self.games.insert(handle, game);
         }
-        if self.has_come(handle) {
-            self.pool.insert(handle);
+        let comes = self.comes(place.since);
+        if comes <= self.come {
+            self.pool.insert(&self.plan, &self.slab, handle);
         }
         match entry {
-            Entry::New => self.agenda.add(&self.slab, handle, 0),
-            Entry::Anew { .. } => self.agenda.add_anew(&self.slab, handle),
+            Entry::New => self.agenda.add_new(place, handle, comes),
+            Entry::Anew { .. } => self.agenda.add_anew(place, handle),
             // Who was away has others behind it that came after, so its moments are kept one by one.
-            Entry::Waits { entered } if back.is_some() => self.agenda.add_late(&self.slab, handle, entered),
-            Entry::Waits { entered } => self.agenda.add(&self.slab, handle, entered),
-            Entry::Back { at, .. } => self.agenda.add_back(&self.slab, handle, at),
+            Entry::Waits { entered } if back.is_some() => self.agenda.add_late(place, handle, entered),
+            Entry::Waits { entered } => self.agenda.add(place, handle, entered),
+            Entry::Back { at, .. } => self.agenda.add_back(place, handle, (at, step)),
         }
         handle
+    }
+
+    /// Numbers a ticket's regions, and holds them; its latencies in the order of their numbers.
+    #[inline]
+    fn number_regions(&mut self, facts: &Facts) -> [u16; REGIONS_MAX] {
+        let mut latencies = [UNMEASURED; REGIONS_MAX];
+        let measurable = |latency: u32| latency.min(u32::from(UNMEASURED) - 1) as u16;
+        let (in_turn, others) = facts.latencies.split_at(self.regions.in_turn(&facts.latencies));
+        for (at, (_, latency)) in latencies.iter_mut().zip(in_turn) {
+            *at = measurable(*latency);
+        }
+        let mut measured = below(in_turn.len());
+        for (region, latency) in others {
+            let region = self.regions.number(region);
+            // Whoever inserts it has asked whether there is room.
+            if let Some(at) = latencies.get_mut(region as usize) {
+                *at = measurable(*latency);
+                measured |= 1 << region;
+            }
+        }
+        self.regions.hold_all(measured);
+        latencies
+    }
+
+    /// Numbers the values of a ticket's lists; says which lists fit any.
+    #[inline]
+    fn number_lists(&mut self, facts: &Facts) -> u32 {
+        let mut any = 0;
+        self.listed_further.clear();
+        let rules = facts.sets.iter().zip(&mut self.values).zip(&mut self.listed).enumerate();
+        for (rule, ((set, known), first)) in rules {
+            *first = 0;
+            let Some(set) = set else {
+                any |= 1 << rule;
+                continue;
+            };
+            for text in set {
+                let id = known.number(text);
+                if id < u64::BITS { *first |= 1 << id } else { self.listed_further.push((rule, id)) }
+            }
+        }
+        any
     }
 
     /// Whether a game waits.
@@ -282,7 +322,17 @@ impl Engine {
     }
 
     /// How a ticket stands that is taken in: by how far everything was looked at, where it was there before the engine was built.
+    #[inline]
     fn entry(&self, place: Place, looked_at: Option<LookedAt>) -> Entry {
+        if looked_at.is_none() && place.back.is_none() {
+            Entry::New
+        } else {
+            self.entry_again(place, looked_at)
+        }
+    }
+
+    #[inline(never)]
+    fn entry_again(&self, place: Place, looked_at: Option<LookedAt>) -> Entry {
         let Place { since, kind, arrival, back } = place;
         let entered = |until: Cursor| {
             (0..self.plan.starts.len())
@@ -304,17 +354,22 @@ impl Engine {
     }
 
     /// Makes rows wide enough for the values and regions that are known.
+    #[inline]
     fn widen(&mut self) {
+        let known = self.values.iter().fold(self.regions.span(), |all, values| all + values.span());
+        if known > self.known {
+            self.known = known;
+            self.widen_for_all();
+        }
+    }
+
+    #[inline(never)]
+    fn widen_for_all(&mut self) {
         let regions = self.regions.span().min(REGIONS_MAX);
         if !self.slab.layout().holds(self.values.iter().map(Interner::span), regions) {
             let values: Vec<usize> = self.values.iter().map(Interner::span).collect();
             self.slab.widen(Layout::new(&self.plan, &values, regions));
         }
-    }
-
-    #[inline]
-    fn has_come(&self, handle: Handle) -> bool {
-        self.comes(self.slab.get(handle).since()) <= self.come
     }
 
     /// From when on a ticket can be met that waits since a moment.
@@ -324,20 +379,20 @@ impl Engine {
 
     /// Lets a ticket go.
     pub fn remove(&mut self, handle: Handle) {
-        if self.has_come(handle) {
-            self.pool.remove(&self.plan, &mut self.slab, handle);
-        }
-        self.agenda.remove(&self.slab, handle);
+        self.pool.let_in(&self.plan, &mut self.slab);
         let row = self.slab.get(handle);
+        let since = row.since();
+        if self.comes(since) <= self.come {
+            self.pool.remove(&self.plan, &self.slab, row);
+        }
+        self.agenda.remove(&self.slab, (handle, row), since);
         for (rule, known) in self.texts.iter_mut().enumerate() {
             if let Ok(id) = u32::try_from(row.text(rule)) {
                 known.release(id);
             }
         }
         for (rule, known) in self.values.iter_mut().enumerate() {
-            for (at, word) in (0..).zip(row.set(rule)) {
-                bits(*word).for_each(|bit| known.release(at * 64 + bit));
-            }
+            known.release_list(row.set(rule));
         }
         self.regions.release_all(row.measured());
         self.games.remove(handle);
@@ -394,7 +449,7 @@ impl Engine {
             if step > 0 {
                 self.slab.set_step(handle, step, self.plan.row(step));
             }
-            self.pool.insert(handle);
+            self.pool.insert(&self.plan, &self.slab, handle);
         }
         let mut moving = Vec::new();
         for (handle, step) in entering {
@@ -402,7 +457,8 @@ impl Engine {
             let (before, stands) = (row.regions(), self.plan.stands(row, row.shape().step));
             let moves = self.plan.stands(row, step) != stands;
             if moves {
-                self.pool.remove(&self.plan, &mut self.slab, handle);
+                self.pool.let_in(&self.plan, &mut self.slab);
+                self.pool.remove(&self.plan, &self.slab, self.slab.get(handle));
                 moving.push(handle);
             }
             self.slab.set_step(handle, step, self.plan.row(step));
@@ -411,7 +467,7 @@ impl Engine {
                 self.pool.set_marks(&self.plan, &mut self.slab, handle);
             }
         }
-        moving.into_iter().for_each(|handle| self.pool.insert(handle));
+        moving.into_iter().for_each(|handle| self.pool.insert(&self.plan, &self.slab, handle));
     }
 
     /// Since when the ticket waits that has longest. Looks at all of them.

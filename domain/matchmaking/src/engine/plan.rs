@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use super::judged::Rule;
 use super::sides;
 use super::slab::{Kind, Ref, WILD};
+use crate::attribute::Facts;
 use crate::spec::{Enforced, Expansion, Gather, Missing, QueueSpec, RuleKind, Threshold, Weight};
 
 /// No limit, as a difference or a sum: far beyond any two amounts, and far from what overflows.
@@ -282,6 +283,15 @@ impl Plan {
 
     fn is_exact(&self, row: Ref<'_>, step: u16) -> bool {
         self.steps[usize::from(step)].reach == 0 && row.primary() != WILD
+    }
+
+    /// Whether facts are those of this queue's rules.
+    pub(super) const fn reads(&self, facts: &Facts) -> bool {
+        facts.texts.len() == self.texts.len()
+            && facts.numbers.len() == self.numbers.len()
+            && facts.sets.len() == self.sets.len()
+            && facts.totals.len() == self.totals.len()
+            && facts.team_sums.len() == self.team_numbers
     }
 
     /// What a step allows.

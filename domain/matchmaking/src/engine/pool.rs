@@ -1,5 +1,6 @@
 //! The waiting tickets, divided by the texts that never give way, each part with an index of its own.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -10,11 +11,42 @@ use super::plan::{Plan, Reach, Stand};
 use super::slab::{ANY_TEXT, Company, Handle, Ref, Slab, WILD};
 
 /// All parts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Pool {
-    parts: BTreeMap<Vec<u64>, Part>,
-    /// Who is [let in](Self::let_in) before anybody is looked for.
-    coming: Vec<Handle>,
+    parts: Parts,
+    /// How many are [let in](Self::let_in) before anybody is looked for.
+    coming: usize,
+    /// The divisions they come to, where there are several.
+    expecting: Vec<Vec<u64>>,
+    /// Who they are, where equals are asked for.
+    named: Vec<Handle>,
+}
+
+/// What the pool is divided into.
+#[derive(Debug, Clone)]
+enum Parts {
+    /// No text divides it.
+    One(Box<Part>),
+    /// By the texts that do.
+    Several(BTreeMap<Vec<u64>, Part>),
+}
+
+impl Parts {
+    #[inline]
+    fn of(&self, plan: &Plan, row: Ref<'_>) -> Option<&Part> {
+        match self {
+            Self::One(part) => Some(part),
+            Self::Several(parts) => parts.get(&division(plan, row)),
+        }
+    }
+
+    #[inline]
+    fn of_mut(&mut self, plan: &Plan, row: Ref<'_>) -> Option<&mut Part> {
+        match self {
+            Self::One(part) => Some(part),
+            Self::Several(parts) => parts.get_mut(&division(plan, row)),
+        }
+    }
 }
 
 /// Tickets that could meet.
@@ -105,13 +137,40 @@ impl Part {
         [&self.open, &self.exact, &self.backfill].into_iter().all(Index::expects_nobody)
     }
 
+    /// Somebody comes, and is [let in](Self::let_in) with others.
+    #[inline]
+    fn expect(&mut self, plan: &Plan, row: Ref<'_>, handle: Handle) {
+        let stand = plan.stands(row, row.shape().step);
+        self.index(stand).expect(entry(plan, row, stand, handle));
+        if stand != Stand::Game {
+            self.count(plan, row, |count| *count += 1);
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>) {
+        let stand = plan.stands(row, row.shape().step);
+        self.index(stand).remove(key(plan, row), slab);
+        if stand != Stand::Game {
+            self.count(plan, row, |count| *count = count.saturating_sub(1));
+        }
+    }
+
+    /// Tells whoever is next to one of its number that allows no difference.
+    fn let_in(&mut self, slab: &Slab, equals: &mut Vec<Handle>) {
+        self.backfill.let_in(slab, None);
+        self.open.let_in(slab, None);
+        self.exact.let_in(slab, Some(equals));
+    }
+
+    #[inline]
     fn count(&mut self, plan: &Plan, row: Ref<'_>, change: impl Fn(&mut u32)) {
         let players = usize::from(row.shape().players);
         let before = self.sizes[players];
         change(&mut self.sizes[players]);
         // Beyond so many of a size more of it make no other sum that is of interest.
         let most = plan.max.into();
-        if (before.min(self.sizes[players]) as usize) < most / players.max(1) {
+        if (before.min(self.sizes[players]) as usize + 1) * players <= most {
             self.reachable = reachable(&self.sizes, most);
         }
         for (rule, adding) in self.adding.iter_mut().enumerate() {
@@ -140,100 +199,114 @@ fn reachable(sizes: &[u32; 128], most: usize) -> u128 {
 }
 
 impl Pool {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let parts = if dividing(plan) == 0 {
+            Parts::One(Box::new(Part::new(plan.totals.len())))
+        } else {
+            Parts::Several(BTreeMap::new())
+        };
+        Self { parts, coming: 0, expecting: Vec::new(), named: Vec::new() }
+    }
+
     /// The parts with tickets that a game could take: its own, or, of a game whose players say nothing of what divides the
     /// pool since there are none, all of them, the one with the eldest ticket first.
     pub(super) fn parts_for(&self, plan: &Plan, game: Ref<'_>) -> Vec<&Part> {
+        let several = match &self.parts {
+            Parts::One(part) => return alloc::vec![&**part],
+            Parts::Several(several) => several,
+        };
         let division = division(plan, game);
         if !division.contains(&ANY_TEXT) {
-            return self.parts.get(&division).into_iter().collect();
+            return several.get(&division).into_iter().collect();
         }
         let mut parts: Vec<(u64, &Part)> =
-            self.parts.values().filter_map(|part| Some((part.eldest()?, part))).collect();
+            several.values().filter_map(|part| Some((part.eldest()?, part))).collect();
         parts.sort_unstable_by_key(|(eldest, _)| *eldest);
         parts.into_iter().map(|(_, part)| part).collect()
     }
 
     /// The games a ticket could join: those of its part, and those without players, that are in none.
     pub(super) fn games_for<'a>(&'a self, plan: &Plan, own: &'a Part) -> impl Iterator<Item = &'a Index> {
-        let dividing = plan.texts.iter().filter(|rule| rule.reach == Reach::Divides).count();
-        let anywhere = if dividing == 0 { None } else { self.parts.get(&alloc::vec![ANY_TEXT; dividing]) };
+        let anywhere = match &self.parts {
+            Parts::One(_) => None,
+            Parts::Several(several) => several.get(&alloc::vec![ANY_TEXT; dividing(plan)]),
+        };
         [Some(own), anywhere].into_iter().flatten().map(|part| &part.backfill).filter(|games| games.len() > 0)
     }
 
     /// The part a ticket is in.
     pub(super) fn part(&self, plan: &Plan, row: Ref<'_>) -> Option<&Part> {
-        self.parts.get(&division(plan, row))
+        self.parts.of(plan, row)
     }
 
     /// A ticket comes.
-    pub(super) fn insert(&mut self, handle: Handle) {
-        self.coming.push(handle);
+    #[inline]
+    pub(super) fn insert(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
+        let row = slab.get(handle);
+        self.coming += 1;
+        if plan.asks_equals {
+            self.named.push(handle);
+        }
+        match &mut self.parts {
+            Parts::One(part) => part.expect(plan, row, handle),
+            Parts::Several(parts) => {
+                let division = division(plan, row);
+                let part = parts.entry(division.clone()).or_insert_with(|| Part::new(plan.totals.len()));
+                if part.expects_nobody() {
+                    self.expecting.push(division);
+                }
+                part.expect(plan, row, handle);
+            }
+        }
     }
 
     /// Puts in all who have come: neighbours one after the other, so that each block is found, and fetched, once.
+    #[inline]
     pub(super) fn let_in(&mut self, plan: &Plan, slab: &mut Slab) {
-        if self.coming.is_empty() {
-            return;
+        if self.coming > 0 {
+            self.let_all_in(plan, slab);
         }
-        let (mut divisions, mut coming) = (Vec::new(), core::mem::take(&mut self.coming));
-        let own = |handle: &Handle| division(plan, slab.get(*handle));
-        for those in coming.chunk_by(|one, other| plan.texts.is_empty() || own(one) == own(other)) {
-            let division = own(&those[0]);
-            let part = self.part_or_new(plan, division.clone());
-            if part.expects_nobody() {
-                divisions.push(division);
-            }
-            for handle in those {
-                let row = slab.get(*handle);
-                let stand = plan.stands(row, row.shape().step);
-                part.index(stand).expect(entry(plan, row, stand, *handle));
-                if stand != Stand::Game {
-                    part.count(plan, row, |count| *count += 1);
-                }
-            }
-        }
+    }
+
+    #[inline(never)]
+    fn let_all_in(&mut self, plan: &Plan, slab: &mut Slab) {
+        self.coming = 0;
         let mut equals = Vec::new();
-        for division in divisions {
-            if let Some(part) = self.parts.get_mut(&division) {
-                part.backfill.let_in(slab, None);
-                part.open.let_in(slab, None);
-                part.exact.let_in(slab, Some(&mut equals));
+        match &mut self.parts {
+            Parts::One(part) => part.let_in(slab, &mut equals),
+            Parts::Several(parts) => {
+                for division in self.expecting.drain(..) {
+                    if let Some(part) = parts.get_mut(&division) {
+                        part.let_in(slab, &mut equals);
+                    }
+                }
             }
         }
         equals.into_iter().for_each(|handle| slab.set_company(handle));
-        if plan.asks_equals {
-            for handle in &coming {
-                let row = slab.get(*handle);
-                if let Some(part) = self.parts.get(&division(plan, row)) {
-                    let stand = plan.stands(row, row.shape().step);
-                    part.tell_equals(stand, primary(plan, row), *handle, slab);
-                }
+        for handle in self.named.drain(..) {
+            let row = slab.get(handle);
+            if let Some(part) = self.parts.of(plan, row) {
+                let stand = plan.stands(row, row.shape().step);
+                part.tell_equals(stand, primary(plan, row), handle, slab);
             }
         }
         // Kept for the next, unless a crowd came.
-        if coming.capacity() <= KEPT_MAX {
-            coming.clear();
-            self.coming = coming;
-        }
+        self.named.shrink_to(KEPT_MAX);
     }
 
-    fn part_or_new(&mut self, plan: &Plan, division: Vec<u64>) -> &mut Part {
-        let new = || Part::new(plan.totals.len());
-        self.parts.entry(division).or_insert_with(new)
-    }
-
-    pub(super) fn remove(&mut self, plan: &Plan, slab: &mut Slab, handle: Handle) {
-        self.let_in(plan, slab);
-        let row = slab.get(handle);
-        let division = division(plan, row);
-        let Some(part) = self.parts.get_mut(&division) else { return };
-        let stand = plan.stands(row, row.shape().step);
-        part.index(stand).remove(key(plan, row), slab);
-        if stand != Stand::Game {
-            part.count(plan, row, |count| *count = count.saturating_sub(1));
-        }
-        if part.len() == 0 && !division.is_empty() {
-            self.parts.remove(&division);
+    /// A ticket leaves, when all who have come are [let in](Self::let_in).
+    #[inline]
+    pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>) {
+        match &mut self.parts {
+            Parts::One(part) => part.remove(plan, slab, row),
+            Parts::Several(parts) => {
+                let division = division(plan, row);
+                let Some(part) = parts.get_mut(&division) else { return };
+                part.remove(plan, slab, row);
+                if part.len() == 0 {
+                    parts.remove(&division);
+                }
+            }
         }
     }
 
@@ -241,7 +314,7 @@ impl Pool {
     pub(super) fn set_marks(&mut self, plan: &Plan, slab: &mut Slab, handle: Handle) {
         self.let_in(plan, slab);
         let row = slab.get(handle);
-        let Some(part) = self.parts.get_mut(&division(plan, row)) else { return };
+        let Some(part) = self.parts.of_mut(plan, row) else { return };
         let stand = plan.stands(row, row.shape().step);
         part.index(stand).set_marks(key(plan, row), marks(plan, row, stand));
     }
@@ -249,8 +322,17 @@ impl Pool {
     pub(super) fn bytes(&self) -> usize {
         let part =
             |part: &Part| size_of::<Part>() + part.open.bytes() + part.exact.bytes() + part.backfill.bytes();
-        self.parts.values().map(part).sum::<usize>() + self.coming.capacity() * size_of::<Handle>()
+        let parts = match &self.parts {
+            Parts::One(one) => part(one),
+            Parts::Several(parts) => parts.values().map(part).sum(),
+        };
+        parts + self.named.capacity() * size_of::<Handle>()
     }
+}
+
+/// How many texts divide the pool.
+fn dividing(plan: &Plan) -> usize {
+    plan.texts.iter().filter(|rule| rule.reach == Reach::Divides).count()
 }
 
 /// The number tickets are ordered by; 0 where no rule compares numbers, so that they are in the order of arrival.
@@ -258,6 +340,7 @@ pub(super) fn primary(plan: &Plan, row: Ref<'_>) -> i64 {
     plan.primary.map_or(0, |rule| row.number(rule))
 }
 
+#[inline]
 fn key(plan: &Plan, row: Ref<'_>) -> Key {
     Key::new(primary(plan, row), row.arrival())
 }
@@ -272,6 +355,7 @@ pub(super) fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
 }
 
 /// What no rule asks for has no marks.
+#[inline]
 fn marks(plan: &Plan, row: Ref<'_>, stand: Stand) -> Marks {
     let regions = match stand {
         _ if plan.region.is_none() => 0,
@@ -279,14 +363,17 @@ fn marks(plan: &Plan, row: Ref<'_>, stand: Stand) -> Marks {
         Stand::Exact => u64::MAX,
         Stand::Open | Stand::Game => row.regions(),
     };
-    let values = match plan.sets.first() {
-        None => 0,
-        Some(_) if row.any_set(0) => u64::MAX,
-        Some(_) => row.set(0).iter().fold(0, |all, word| all | word),
+    let values = if plan.sets.is_empty() {
+        0
+    } else if row.any_set(0) {
+        u64::MAX
+    } else {
+        row.first_list().unwrap_or_else(|| row.set(0).iter().fold(0, |all, word| all | word))
     };
     Marks::new(row.shape().players, regions, values)
 }
 
+#[inline]
 fn entry(plan: &Plan, row: Ref<'_>, stand: Stand, handle: Handle) -> Entry {
     Entry { key: key(plan, row), handle, marks: marks(plan, row, stand) }
 }

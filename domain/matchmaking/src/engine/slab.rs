@@ -1,8 +1,9 @@
-//! What the engine knows of each waiting ticket: one row of words, next to each other, so that judging a candidate touches
-//! one or two cache lines.
+//! What the engine knows of each waiting ticket: one row of words for what every candidate is asked, next to each other, so that judging one
+//! touches a cache line or two; and one for what few are asked.
 //!
-//! A row holds arrival, start of waiting, sizes and step; then one word for each text, number, total and team sum, a bit set
-//! for each list, the bit set of regions within the current limit, and the latencies, four to a word.
+//! The first holds arrival, sizes and step; then one word for each text and number, a bit set for each list, one word for each total, the
+//! bit set of regions within the current limit, and the latencies, four to a word. The second holds the start of waiting, and one word
+//! for each team sum.
 
 use alloc::vec::Vec;
 
@@ -23,9 +24,11 @@ pub(super) const UNMEASURED: u16 = u16::MAX;
 const FREE_ROW: u64 = u64::MAX;
 
 const ARRIVAL: usize = 0;
-const SINCE: usize = 1;
-const SHAPE: usize = 2;
-const TEXTS: usize = 3;
+const SHAPE: usize = 1;
+const TEXTS: usize = 2;
+/// Of the second row.
+const SINCE: usize = 0;
+const TEAMS: usize = 1;
 
 /// Where the parts of a row stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +38,11 @@ pub(super) struct Layout {
     /// Where each list's bit set begins, and how many words it has.
     pub sets: Vec<(usize, usize)>,
     pub totals: usize,
-    pub teams: usize,
     pub regions: usize,
     pub latencies: (usize, usize),
+    /// Words of a row, and of the second.
     pub stride: usize,
+    pub few: usize,
     /// Where a card's words stand; beyond every row where there are none.
     pub primary: usize,
     pub one_word: usize,
@@ -67,7 +71,6 @@ impl Layout {
             })
             .collect();
         let totals = take(plan.totals.len());
-        let teams = take(plan.team_numbers);
         let region = usize::from(plan.region.is_some());
         let mask = take(region);
         let latency_words = region * regions.div_ceil(4).max(1);
@@ -80,10 +83,10 @@ impl Layout {
             numbers,
             sets,
             totals,
-            teams,
             regions: mask,
             latencies,
             stride: at,
+            few: TEAMS + plan.team_numbers,
             primary,
             one_word,
             marked,
@@ -178,26 +181,70 @@ impl Shape {
 
 /// Rows of one allocation: growing copies nothing, and leaves little unused.
 const CHUNK: usize = 256;
+/// Words of a cache line.
+const LINE: usize = 8;
 
 /// The rows.
 #[derive(Debug, Clone)]
 pub(super) struct Slab {
     layout: Layout,
-    chunks: Vec<Vec<u64>>,
+    chunks: Vec<Chunk>,
+    /// What few are asked.
+    few: Vec<Vec<u64>>,
     rows: usize,
     free: Vec<Handle>,
+}
+
+/// Rows next to each other. The first begins a cache line, so that no row of a line's length takes two.
+#[derive(Debug, Clone)]
+struct Chunk {
+    words: Vec<u64>,
+    from: usize,
+}
+
+impl Chunk {
+    fn new(stride: usize) -> Self {
+        let words = alloc::vec![0_u64; CHUNK * stride + LINE - 1];
+        // Wherever they begin, what is read there is the same.
+        let from = (words.as_ptr().addr() / size_of::<u64>()).wrapping_neg() % LINE;
+        Self { words, from }
+    }
+
+    fn rows(&self, stride: usize) -> impl Iterator<Item = &[u64]> {
+        self.words[self.from..].chunks_exact(stride).take(CHUNK)
+    }
+
+    #[inline]
+    fn row(&self, at: usize, stride: usize) -> &[u64] {
+        &self.words[self.from + at * stride..][..stride]
+    }
+
+    #[inline]
+    fn row_mut(&mut self, at: usize, stride: usize) -> &mut [u64] {
+        &mut self.words[self.from + at * stride..][..stride]
+    }
 }
 
 /// A row to read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ref<'a> {
     words: &'a [u64],
-    layout: &'a Layout,
+    slab: &'a Slab,
+    handle: Handle,
+}
+
+/// A row to write.
+#[derive(Debug)]
+pub(super) struct New<'a> {
+    pub handle: Handle,
+    pub layout: &'a Layout,
+    pub words: &'a mut [u64],
+    pub team_sums: &'a mut [u64],
 }
 
 impl Slab {
     pub(super) const fn new(layout: Layout) -> Self {
-        Self { layout, chunks: Vec::new(), rows: 0, free: Vec::new() }
+        Self { layout, chunks: Vec::new(), few: Vec::new(), rows: 0, free: Vec::new() }
     }
 
     pub(super) const fn layout(&self) -> &Layout {
@@ -209,9 +256,9 @@ impl Slab {
         let before = core::mem::replace(&mut self.layout, layout);
         let layout = &self.layout;
         for chunk in &mut self.chunks {
-            let mut words = alloc::vec![0; CHUNK * layout.stride];
-            let rows = chunk.chunks_exact(before.stride).zip(words.chunks_exact_mut(layout.stride));
-            for (from, into) in rows {
+            let mut wider = Chunk::new(layout.stride);
+            for (at, from) in chunk.rows(before.stride).enumerate() {
+                let into = wider.row_mut(at, layout.stride);
                 let fixed = before.sets.first().map_or(before.totals, |(at, _)| *at);
                 into[..fixed].copy_from_slice(&from[..fixed]);
                 for ((old, len), (new, _)) in before.sets.iter().zip(&layout.sets) {
@@ -224,40 +271,48 @@ impl Slab {
                 let (old, len) = before.latencies;
                 into[new..new + len].copy_from_slice(&from[old..old + len]);
             }
-            *chunk = words;
+            *chunk = wider;
         }
     }
 
-    /// A new row; the caller fills it.
-    pub(super) fn add(&mut self, arrival: u64, since: u64, shape: Shape) -> Handle {
-        let handle = self.free.pop().unwrap_or_else(|| {
-            if self.rows == self.chunks.len() * CHUNK {
-                self.chunks.push(alloc::vec![0; CHUNK * self.layout.stride]);
-            }
-            self.rows += 1;
-            u32::try_from(self.rows - 1).unwrap_or(u32::MAX)
-        });
-        let (_, row) = self.row_mut(handle);
-        row.fill(0);
-        (row[ARRIVAL], row[SINCE], row[SHAPE]) = (arrival, since, shape.word());
-        handle
+    /// A new row, which has its head. The caller writes every other word: what is there is another's.
+    #[inline]
+    pub(super) fn add(&mut self, arrival: u64, since: u64, shape: Shape) -> New<'_> {
+        let handle = self.free.pop().unwrap_or_else(|| self.grow());
+        let Layout { stride, few, .. } = self.layout;
+        let (chunk, at) = (handle as usize / CHUNK, handle as usize % CHUNK);
+        let words = self.chunks[chunk].row_mut(at, stride);
+        (words[ARRIVAL], words[SHAPE]) = (arrival, shape.word());
+        let (first, team_sums) = self.few[chunk][at * few..][..few].split_at_mut(TEAMS);
+        first[SINCE] = since;
+        New { handle, layout: &self.layout, words, team_sums }
     }
 
-    pub(super) fn row_mut(&mut self, handle: Handle) -> (&Layout, &mut [u64]) {
-        let stride = self.layout.stride;
-        let row = &mut self.chunks[handle as usize / CHUNK][handle as usize % CHUNK * stride..][..stride];
+    #[inline(never)]
+    fn grow(&mut self) -> Handle {
+        if self.rows == self.chunks.len() * CHUNK {
+            self.chunks.push(Chunk::new(self.layout.stride));
+            self.few.push(alloc::vec![0; CHUNK * self.layout.few]);
+        }
+        self.rows += 1;
+        u32::try_from(self.rows - 1).unwrap_or(u32::MAX)
+    }
+
+    fn row_mut(&mut self, handle: Handle) -> (&Layout, &mut [u64]) {
+        let row = self.chunks[handle as usize / CHUNK].row_mut(handle as usize % CHUNK, self.layout.stride);
         (&self.layout, row)
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, handle: Handle) {
         self.row_mut(handle).1[ARRIVAL] = FREE_ROW;
         self.free.push(handle);
     }
 
+    #[inline]
     pub(super) fn get(&self, handle: Handle) -> Ref<'_> {
-        let stride = self.layout.stride;
-        let words = &self.chunks[handle as usize / CHUNK][handle as usize % CHUNK * stride..][..stride];
-        Ref { words, layout: &self.layout }
+        let words = self.chunks[handle as usize / CHUNK].row(handle as usize % CHUNK, self.layout.stride);
+        Ref { words, slab: self, handle }
     }
 
     /// Has rows brought near, all of them at a time.
@@ -285,14 +340,16 @@ impl Slab {
 
     /// The least start of waiting of all rows in use.
     pub(super) fn eldest(&self) -> Option<u64> {
-        let rows =
-            self.chunks.iter().flat_map(|chunk| chunk.chunks_exact(self.layout.stride)).take(self.rows);
-        rows.filter(|row| row[ARRIVAL] != FREE_ROW).map(|row| row[SINCE]).min()
+        let rows = self.chunks.iter().flat_map(|chunk| chunk.rows(self.layout.stride));
+        let few = self.few.iter().flat_map(|few| few.chunks_exact(self.layout.few));
+        let used = rows.zip(few).take(self.rows).filter(|(row, _)| row[ARRIVAL] != FREE_ROW);
+        used.map(|(_, few)| few[SINCE]).min()
     }
 
     /// Bytes held, whether in use or kept for later.
     pub(super) fn bytes(&self) -> usize {
-        self.chunks.len() * (CHUNK * self.layout.stride * 8 + size_of::<Vec<u64>>())
+        let words = CHUNK * (self.layout.stride + self.layout.few) + LINE - 1;
+        self.chunks.len() * (words * 8 + size_of::<Chunk>() + size_of::<Vec<u64>>())
             + self.free.capacity() * 4
     }
 }
@@ -302,8 +359,14 @@ impl<'a> Ref<'a> {
         self.words[ARRIVAL]
     }
 
-    pub(super) const fn since(&self) -> u64 {
-        self.words[SINCE]
+    /// Of what few are asked.
+    fn few(&self) -> &'a [u64] {
+        let (chunk, at) = (self.handle as usize / CHUNK, self.handle as usize % CHUNK);
+        &self.slab.few[chunk][at * self.slab.layout.few..]
+    }
+
+    pub(super) fn since(&self) -> u64 {
+        self.few()[SINCE]
     }
 
     pub(super) const fn shape(&self) -> Shape {
@@ -311,26 +374,26 @@ impl<'a> Ref<'a> {
     }
 
     pub(super) const fn text(&self, rule: usize) -> u64 {
-        self.words[self.layout.texts + rule]
+        self.words[self.slab.layout.texts + rule]
     }
 
     pub(super) const fn number(&self, rule: usize) -> i64 {
-        self.words[self.layout.numbers + rule].cast_signed()
+        self.words[self.slab.layout.numbers + rule].cast_signed()
     }
 
     pub(super) fn set(&self, rule: usize) -> &'a [u64] {
-        let (at, len) = self.layout.sets[rule];
+        let (at, len) = self.slab.layout.sets[rule];
         &self.words[at..at + len]
     }
 
     /// The number tickets are ordered by; wild where no rule compares numbers.
     pub(super) fn primary(&self) -> i64 {
-        self.words.get(self.layout.primary).map_or(WILD, |number| number.cast_signed())
+        self.words.get(self.slab.layout.primary).map_or(WILD, |number| number.cast_signed())
     }
 
     /// The first list, where it is one word.
     pub(super) fn first_list(&self) -> Option<u64> {
-        self.words.get(self.layout.one_word).copied()
+        self.words.get(self.slab.layout.one_word).copied()
     }
 
     pub(super) fn any_set(&self, rule: usize) -> bool {
@@ -338,33 +401,33 @@ impl<'a> Ref<'a> {
     }
 
     pub(super) const fn total(&self, rule: usize) -> i64 {
-        self.words[self.layout.totals + rule].cast_signed()
+        self.words[self.slab.layout.totals + rule].cast_signed()
     }
 
-    pub(super) const fn team_sum(&self, rule: usize) -> i64 {
-        self.words[self.layout.teams + rule].cast_signed()
+    pub(super) fn team_sum(&self, rule: usize) -> i64 {
+        self.few()[TEAMS + rule].cast_signed()
     }
 
     /// The regions within its current limit; all where it has none.
     pub(super) fn regions(&self) -> u64 {
-        self.words.get(self.layout.marked).copied().unwrap_or(u64::MAX)
+        self.words.get(self.slab.layout.marked).copied().unwrap_or(u64::MAX)
     }
 
     /// The regions that all its players measured.
     pub(super) fn measured(&self) -> u64 {
-        no_more_than(self.latencies(), UNMEASURED - 1)
+        self.latencies().iter().rev().fold(0, |all, word| all << 4 | quarters_other_than(*word, u64::MAX))
     }
 
     /// The worst latencies of its players, by region.
     pub(super) fn latencies(&self) -> &'a [u64] {
-        let (at, len) = self.layout.latencies;
+        let (at, len) = self.slab.layout.latencies;
         &self.words[at..at + len]
     }
 
     /// The worst latency of its players to a region.
     #[expect(clippy::cast_possible_truncation, reason = "a quarter of a word")]
     pub(super) fn latency(&self, region: usize) -> u16 {
-        let (at, len) = self.layout.latencies;
+        let (at, len) = self.slab.layout.latencies;
         if region / 4 >= len {
             return UNMEASURED;
         }
@@ -375,8 +438,7 @@ impl<'a> Ref<'a> {
 /// The regions to which the latency is no more than a limit.
 fn no_more_than(latencies: &[u64], limit: u16) -> u64 {
     let limits = u64::from(limit) * QUARTERS;
-    let four = |(at, word): (u32, &u64)| quarters_within(*word, limits) << (at * 4);
-    (0..).zip(latencies).map(four).fold(0, |all, regions| all | regions)
+    latencies.iter().rev().fold(0, |all, word| all << 4 | quarters_within(*word, limits))
 }
 
 /// A one in each quarter of a word.
@@ -388,13 +450,34 @@ const fn quarters_within(word: u64, limits: u64) -> u64 {
     // With the highest bit lent to each quarter none borrows from the next.
     let lower = (limits | HIGHEST) - (word & !HIGHEST);
     let within = (!word & limits) | (!(word ^ limits) & lower);
-    // The highest bits side by side: each is moved by a factor of its own, and no two meet.
-    ((within & HIGHEST) >> 15).wrapping_mul(0x0001_0002_0004_0008) >> 48 & 0b1111
+    highest(within)
+}
+
+/// Which quarters of a word differ from those of another, one bit each.
+const fn quarters_other_than(word: u64, other: u64) -> u64 {
+    let differing = word ^ other;
+    // Any bit of a quarter carries into its highest.
+    highest(((differing & !HIGHEST) + !HIGHEST) | differing)
+}
+
+/// The highest bits of quarters side by side: each is moved by a factor of its own, and no two meet.
+const fn highest(quarters: u64) -> u64 {
+    ((quarters & HIGHEST) >> 15).wrapping_mul(0x0001_0002_0004_0008) >> 48 & 0b1111
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Wherever the memory lies, and however many allocations there were.
+    #[test]
+    fn a_row_of_a_line_takes_one_line() {
+        for chunk in (0..5).map(|_| Chunk::new(LINE)).collect::<Vec<_>>() {
+            for at in [0, 1, CHUNK - 1] {
+                assert_eq!(chunk.row(at, LINE).as_ptr().addr() % (LINE * size_of::<u64>()), 0, "row {at}");
+            }
+        }
+    }
 
     #[test]
     fn quarters_are_compared_as_numbers() {
@@ -407,6 +490,8 @@ mod tests {
                 let word = four.iter().rev().fold(0, |word, it| word << 16 | it);
                 let expected = (0..).zip(four).map(|(bit, it)| u64::from(it <= limit) << bit).sum::<u64>();
                 assert_eq!(quarters_within(word, limit * QUARTERS), expected, "{four:x?} and {limit:x}");
+                let other = (0..).zip(four).map(|(bit, it)| u64::from(it != limit) << bit).sum::<u64>();
+                assert_eq!(quarters_other_than(word, limit * QUARTERS), other, "{four:x?} and {limit:x}");
             }
         }
     }

@@ -133,7 +133,7 @@ proptest! {
                 Step::Insert { number, players, regions, set } => {
                     arrival += 1;
                     let shape = Shape { players, room: 9, step: 0, kind: Kind::Ordinary, any_sets: 0, company: Company::Alone };
-                    let handle = slab.add(arrival, 0, shape);
+                    let handle = slab.add(arrival, 0, shape).handle;
                     let listed = Listed { number, arrival, handle, players, regions, set };
                     if listed.is_exact() { &mut exact } else { &mut index }.expect(listed.entry());
                     list.push(listed);
@@ -237,7 +237,6 @@ fn cards() -> impl Strategy<Value = Card> {
     (number, masks(), masks(), 0_u16..2, 1_u8..6, 4_u8..11).prop_map(
         |(number, regions, values, step, players, room)| Card {
             arrival: 0,
-            since: 0,
             number,
             reach: REACH[usize::from(step)],
             regions,
