@@ -30,6 +30,7 @@ const EPOCHS_AHEAD: u32 = 256;
 impl<G: Guards> Session<G> {
     /// While there is no host.
     pub(super) fn elect(&mut self, now: Timestamp) {
+        self.watch_giver(now);
         self.watch_quorum(now);
         let Leadership::Vacant(vacancy) = &self.leadership else { return };
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {

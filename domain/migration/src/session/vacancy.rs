@@ -165,6 +165,16 @@ impl<G: Guards> Session<G> {
         self.learn_who_all_can();
     }
 
+    /// A host that gives its session away may be lost, or leave, before it has.
+    pub(super) fn watch_giver(&mut self, now: Timestamp) {
+        let host = self.leader();
+        let is_lost = self.contacts.get(&host).is_none_or(|contact| contact.is_lost(now));
+        if is_lost && !self.has_lost_host() {
+            self.lost.insert(host);
+            self.change_vacancy(|vacancy| vacancy.host = Host::Gone);
+        }
+    }
+
     /// What it knows of itself, and what the others told it.
     pub(super) fn learn_who_all_can(&mut self) {
         self.learn_who_can(self.me(), self.reported_hint());

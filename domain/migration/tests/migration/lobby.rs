@@ -270,6 +270,26 @@ fn a_session_that_would_rather_wait_waits_for_its_lobby() {
     assert_eq!((net.host(), net.session(peer(2)).stamp().epoch), (peer(2), Epoch(2)));
 }
 
+/// The same where the host was about to give the session to another: it goes, or dies, and the lobby never hears of it.
+#[test]
+fn a_session_whose_host_goes_as_it_gives_it_away_waits_for_its_lobby() {
+    for goes in [None, Some(Input::Leave)] {
+        let mut net = Net::under_lobby(3, WithoutMajority::Hold);
+        net.lobby.down = true;
+        let last = snapshot(net.seen[&peer(1)].tick);
+        net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+        net.run(Duration::from_millis(600));
+        goes.iter().for_each(|words| net.give(peer(1), words.clone()));
+        net.kill(peer(1));
+        net.run(Duration::from_secs(5));
+        assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch::FIRST), "nobody went on");
+        net.lobby.down = false;
+        net.run(Duration::from_secs(4));
+        let of_three = net.session(peer(3)).stamp();
+        assert_eq!((net.host(), of_three), (peer(2), Stamp::certified(Epoch(2))), "{goes:?}");
+    }
+}
+
 /// A frozen host wakes: the lobby has granted the next epoch meanwhile, and it rejoins as a client.
 #[test]
 fn a_zombie_is_fenced_and_rejoins() {
