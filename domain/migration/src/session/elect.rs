@@ -43,6 +43,10 @@ impl<G: Guards> Session<G> {
                 self.change_vacancy(|vacancy| vacancy.quorum = Quorum::Majority);
             }
         }
+        let Leadership::Vacant(vacancy) = &self.leadership else { return };
+        if vacancy.quorum == Quorum::Missing && self.config.without_majority == WithoutMajority::End {
+            return self.fail(now, Cause::Catastrophic, Failure::NoMajority);
+        }
         let Some(head) = self.head(now) else { return };
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
         let since = match vacancy.waits {
@@ -66,10 +70,7 @@ impl<G: Guards> Session<G> {
             },
             (Quorum::Majority, _) => {}
             (Quorum::Missing, WithoutMajority::Fork) if head == self.me() => self.go_on_alone(now),
-            (Quorum::Missing, WithoutMajority::Fork | WithoutMajority::Hold) => {}
-            (Quorum::Missing, WithoutMajority::End) => {
-                self.fail(now, Cause::Catastrophic, Failure::NoMajority);
-            }
+            (Quorum::Missing, WithoutMajority::Fork | WithoutMajority::Hold | WithoutMajority::End) => {}
         }
     }
 

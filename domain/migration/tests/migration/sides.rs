@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Epoch, Input, Leads, Output, Stamp, Standing, StateId, WithoutMajority,
+    Body, CanBeHost, End, Epoch, Failure, Input, Leads, Migratable, Output, Stamp, Standing, StateId,
+    WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -268,4 +269,18 @@ fn members_of_another_side_of_the_same_number_make_this_one_no_larger() {
     net.cut.clear();
     step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == Stamp::certified(Epoch(2))));
     assert_eq!([2, 3, 4, 5, 6].map(|id| of(&net, id)), [larger; 5]);
+}
+
+/// "after 2 s `Terminated`, `NoMajority`": also where nobody who is left can be host, and there is nobody to wait for.
+#[test]
+fn a_minority_of_whom_nobody_can_be_host_ends_as_any_other() {
+    let mut net = Net::with(4, Migratable::Yes, WithoutMajority::End);
+    [3, 4].into_iter().for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.give(peer(2), Input::Leave);
+    net.kill(peer(2));
+    net.run(Duration::from_secs(5));
+    let ended = Output::Ended(End::Failed(Failure::NoMajority));
+    assert!([3, 4].iter().all(|id| net.seen[&peer(*id)].outputs.contains(&ended)));
 }
