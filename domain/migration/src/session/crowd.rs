@@ -26,7 +26,7 @@ use crate::view::{MEMBERS_MAX, Roster};
 use crate::{ActorId, ChannelId, Guards, PeerId, Stamp};
 
 /// A member that is silent for so long is none any more.
-const MEMBER_LOST: Duration = Duration::from_secs(5);
+pub(super) const MEMBER_LOST: Duration = Duration::from_secs(5);
 /// How long a peer that is no member any more asks to be one again: as long as one that never was.
 const OUTSIDE_MAX: Duration = JOIN_MAX;
 
@@ -83,6 +83,7 @@ impl<G: Guards> Session<G> {
             // Its question stands until this host has gathered; it asks again anyway.
             Leadership::Reigns(reign) if reign.joining.len() < MEMBERS_MAX => {
                 reign.joining.insert(from);
+                self.rise_above(now, from, stamp);
             }
             Leadership::Follows => self.send(from, Body::Redirect(leader)),
             Leadership::Reigns(_)

@@ -171,8 +171,12 @@ impl<G: Guards> Session<G> {
             (Leads::Yes(_) | Leads::Accedes, Leadership::Vacant(vacancy)) => {
                 let endorsed = vacancy.endorsed == Some(from);
                 let alone = vacancy.quorum == super::vacancy::Quorum::Missing && self.has_lost_host();
-                if stamp > self.stamp() && (endorsed || alone) {
+                let in_vain = self.waits_in_vain(now);
+                if stamp > self.stamp() && (endorsed || alone || in_vain) {
                     self.follow_fork(now, from, stamp);
+                } else if in_vain {
+                    let request = self.request();
+                    self.send(from, request);
                 }
             }
             (Leads::Yes(_) | Leads::Accedes, Leadership::Outside { .. }) if stamp > self.stamp() => {
@@ -217,6 +221,19 @@ impl<G: Guards> Session<G> {
                 reign.merging.get_or_insert(now);
             }
         });
+    }
+
+    /// Somebody of another side asks this side's host to be let in: one that waits for a host of its own in vain. It cannot come back to a number that is no
+    /// higher than its own, so this side goes on under one that is.
+    pub(super) fn rise_above(&mut self, now: Timestamp, from: PeerId, stamp: Stamp) {
+        let own = self.stamp();
+        let is_of_other = self.contacts.get(&from).is_some_and(|contact| self.is_of_other_side(contact));
+        let is_no_lower = stamp.epoch == own.epoch && stamp.fork >= own.fork;
+        if self.fork.is_some() && is_no_lower && is_of_other && self.is_member(from) {
+            self.as_host(|reign| {
+                reign.merging.get_or_insert(now);
+            });
+        }
     }
 
     /// Whether that one obeys the host of another side. Sides that lost as many hosts have one number, so that does not tell.

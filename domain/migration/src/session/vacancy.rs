@@ -7,10 +7,11 @@ use mainstay_core::Timestamp;
 use crate::hint::{CanBeHost, Entry, Hint};
 use crate::rhythm::BEAT;
 use crate::session::circle::Round;
+use crate::session::crowd::MEMBER_LOST;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
 use crate::session::words::{Cause, End};
-use crate::session::{Leadership, Session};
+use crate::session::{Contact, Leadership, Session};
 use crate::settings::Switch;
 use crate::state::StateId;
 use crate::{Epoch, Guards, PeerId};
@@ -148,6 +149,26 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn has_lost_host(&self) -> bool {
         matches!(&self.leadership, Leadership::Vacant(vacancy) if vacancy.host == Host::Gone)
+    }
+
+    /// Whether nobody with this peer can be host, and that for so long that whoever leads is come to, also where a majority misses the host. Whoever obeys another is
+    /// not with it, nor is who is silent.
+    pub(super) fn waits_in_vain(&self, now: Timestamp) -> bool {
+        let Leadership::Vacant(vacancy) = &self.leadership else { return false };
+        let leader = self.leader();
+        let is_elsewhere = |contact: &Contact| {
+            let obeys_another = contact.obeys.is_some_and(|host| host != leader);
+            obeys_another || contact.has_left() || contact.rhythm.silence(now) >= MEMBER_LOST
+        };
+        let is_out = |peer: PeerId| {
+            if peer == self.me() {
+                return !self.reports_can_be_host();
+            }
+            let is_given_up = peer == leader || self.lost.contains(&peer);
+            is_given_up || self.contacts.get(&peer).is_none_or(is_elsewhere)
+        };
+        let has_waited = vacancy.host == Host::Gone && now >= vacancy.since + QUORUM_PATIENCE;
+        has_waited && self.candidates(is_out).next().is_none()
     }
 
     /// The host is given up.

@@ -271,6 +271,41 @@ fn members_of_another_side_of_the_same_number_make_this_one_no_larger() {
     assert_eq!([2, 3, 4, 5, 6].map(|id| of(&net, id)), [larger; 5]);
 }
 
+/// I8: whoever lost its host and cannot be host itself comes to whoever leads. Sides that lost one host each have the same number, and nobody goes back
+/// to one that it had before: the host that is asked goes on under a higher.
+#[test]
+fn who_waits_in_vain_is_taken_over_by_a_side_of_the_same_number() {
+    let mut net = Net::of(6);
+    [5, 6].into_iter().for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    for one in [2, 3] {
+        [4, 5, 6].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    net.kill(peer(1));
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_secs(1));
+    assert_eq!([3, 5, 6].map(|id| net.session(peer(id)).leader()), [peer(2), peer(4), peer(4)]);
+    net.kill(peer(4));
+    net.cut.clear();
+    net.run(Duration::from_secs(8));
+    assert_eq!((net.host(), net.session(peer(5)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+}
+
+/// The same where whoever is left is a majority: it need not be alone to come to a side that leads.
+#[test]
+fn a_majority_of_whom_nobody_can_be_host_comes_to_a_side_that_leads() {
+    let mut net = Net::of(5);
+    [3, 4, 5].into_iter().for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    [1, 3, 4, 5].into_iter().for_each(|other| net.cut_both(peer(2), peer(other)));
+    step_until(&mut net, |net| net.session(peer(2)).stamp() == ALONE);
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.cut.clear();
+    net.run(Duration::from_secs(8));
+    assert_eq!((net.host(), net.session(peer(5)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+}
+
 /// "after 2 s `Terminated`, `NoMajority`": also where nobody who is left can be host, and there is nobody to wait for.
 #[test]
 fn a_minority_of_whom_nobody_can_be_host_ends_as_any_other() {
