@@ -1,7 +1,11 @@
 //! How somebody comes in: it asks whom it knows, is sent to the host, and is welcomed once the members' view names it; or it
 //! hears why not, or gives up. It never waits for ever (I14), also where the session moves meanwhile.
+//!
+//! Who of them is host nobody can tell it but they, and any of them may lie. So whoever does not let it in, or sends it to somebody who did not, is one fewer to
+//! ask, and what they say is believed once all say so.
 
 use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -53,11 +57,31 @@ pub struct Joining<G: Guards = Guarded> {
     config: Config,
     /// Whom it knew at first.
     given: Vec<PeerId>,
+    /// Whom it asks, the next one first.
     known: Vec<PeerId>,
-    asked: usize,
+    /// Of those, who may answer.
+    asked: BTreeSet<PeerId>,
+    /// Who does not let it in.
+    against: BTreeMap<PeerId, Against>,
     ask_at: Timestamp,
     until: Timestamp,
     no_seat: NoSeat,
+}
+
+/// Why somebody does not let it in.
+#[derive(Debug, Clone, Copy)]
+enum Against {
+    Refuses(Closed),
+    Lies(Forged),
+}
+
+impl Against {
+    fn said_by_all<G: Guards>(self) -> Joined<G> {
+        match self {
+            Self::Refuses(why) => Joined::Refused(why),
+            Self::Lies(why) => Joined::Forged(why),
+        }
+    }
 }
 
 /// What came of it.
@@ -67,11 +91,11 @@ pub enum Joined<G: Guards = Guarded> {
     NotYet(Vec<Output>),
     /// It is a member.
     In(Box<Session<G>>),
-    /// It is not let in.
+    /// It is not let in, by anybody it knows.
     Refused(Closed),
     /// Nobody who can let it in has answered.
     NoAnswer,
-    /// It was welcomed by somebody who is no host.
+    /// It was welcomed by somebody who is no host, and by nobody else.
     Forged(Forged),
 }
 
@@ -94,7 +118,8 @@ impl<G: Guards> Joining<G> {
             config,
             given,
             known,
-            asked: 0,
+            asked: BTreeSet::new(),
+            against: BTreeMap::new(),
             ask_at,
             until,
             no_seat: NoSeat::default(),
@@ -116,17 +141,19 @@ impl<G: Guards> Joining<G> {
     /// Time has passed.
     pub fn wake(&mut self, now: Timestamp) -> Joined<G> {
         if now >= self.until {
-            return match self.no_seat.since {
-                Some(_) => Joined::Refused(Closed::Full),
-                None => Joined::NoAnswer,
+            return match (self.no_seat.since, self.against.pop_first()) {
+                (Some(_), _) => Joined::Refused(Closed::Full),
+                (None, Some((_, why))) => why.said_by_all(),
+                (None, None) => Joined::NoAnswer,
             };
         }
         let mut outputs = Vec::new();
         if now >= self.ask_at
-            && let Some(to) = self.known.get(self.asked % self.known.len().max(1)).copied()
+            && let Some(to) = self.known.first().copied()
         {
             self.ask_at = now + AGAIN;
-            self.asked = self.asked.wrapping_add(1);
+            self.known.rotate_left(1);
+            self.asked.insert(to);
             let order = self.config.order.name();
             let body = match &self.config.admission {
                 Some(admission) => Body::Present { pass: admission.pass.clone(), order },
@@ -151,31 +178,21 @@ impl<G: Guards> Joining<G> {
         match &message.body {
             Body::Welcome(welcome) => {
                 let Some(config) = self.config.clone().under(&welcome.terms) else {
-                    return Joined::Refused(Closed::OtherOrder);
+                    return self.ask_others(now, from, Against::Refuses(Closed::OtherOrder));
                 };
                 match Session::enter(now, config, from, message.stamp, welcome) {
                     Ok(session) => Joined::In(Box::new(session)),
-                    Err(why) => Joined::Forged(why),
+                    Err(why) => self.ask_others(now, from, Against::Lies(why)),
                 }
             }
-            Body::Redirect(host) => {
-                // The one that is named is asked next, at once.
-                self.known.retain(|peer| peer != host);
-                self.known.insert(0, *host);
-                // Whom it was told of first it asks on, whatever one of those names.
-                if self.known.len() > MEMBERS_MAX
-                    && let Some(last) = self.known.iter().rposition(|peer| !self.given.contains(peer))
-                {
-                    self.known.remove(last);
-                }
-                self.asked = 0;
-                self.ask_at = self.ask_at.min(now);
-                self.wake(now)
+            Body::Redirect(host) if let Some(why) = self.against.get(host).copied() => {
+                self.ask_others(now, from, why)
             }
+            Body::Redirect(host) if self.asked.remove(&from) => self.ask_next(now, *host),
             Body::Refused(Closed::Full) if self.no_seat.hear(now) == Full::Perhaps => {
                 Joined::NotYet(Vec::new())
             }
-            Body::Refused(why) => Joined::Refused(*why),
+            Body::Refused(why) => self.ask_others(now, from, Against::Refuses(*why)),
             Body::Beat(_)
             | Body::Ask
             | Body::Answer(_)
@@ -194,8 +211,39 @@ impl<G: Guards> Joining<G> {
             | Body::Join { .. }
             | Body::Present { .. }
             | Body::Leave
+            | Body::Redirect(_)
             | Body::Bring { .. }
             | Body::Counted(_) => Joined::NotYet(Vec::new()),
         }
+    }
+
+    /// The one that is named is asked next, at once, and then whoever would have been.
+    fn ask_next(&mut self, now: Timestamp, host: PeerId) -> Joined<G> {
+        self.known.retain(|peer| *peer != host);
+        // Whom it was told of first it asks on, whomever one of those names.
+        if self.known.len() >= MEMBERS_MAX
+            && let Some(named) = self.known.iter().position(|peer| !self.given.contains(peer))
+        {
+            let forgotten = self.known.remove(named);
+            self.asked.remove(&forgotten);
+        }
+        self.known.insert(0, host);
+        self.ask_at = self.ask_at.min(now);
+        self.wake(now)
+    }
+
+    /// That one does not let it in: perhaps another does.
+    fn ask_others(&mut self, now: Timestamp, from: PeerId, why: Against) -> Joined<G> {
+        self.known.retain(|peer| *peer != from);
+        self.asked.remove(&from);
+        if self.known.is_empty() {
+            return why.said_by_all();
+        }
+        if self.against.len() >= MEMBERS_MAX {
+            self.against.pop_first();
+        }
+        self.against.insert(from, why);
+        self.ask_at = self.ask_at.min(now);
+        self.wake(now)
     }
 }

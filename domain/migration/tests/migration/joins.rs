@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Closed, End, Epoch, Handover, Input, Newcomers, Output, PLAYERS_MAX, Stamp,
+    Body, CanBeHost, Closed, Config, End, Epoch, Handover, Input, Joined, Joining, Message, Newcomers,
+    Output, PLAYERS_MAX, PeerId, Stamp,
 };
 
-use crate::net::{Net, peer, snapshot};
+use crate::net::{NamedKeys, Net, peer, snapshot};
 
 /// Runs until that is so.
 #[track_caller]
@@ -330,4 +331,70 @@ fn who_joined_a_side_is_kept_when_a_closed_session_merges() {
     net.join(peer(8));
     net.run(Duration::from_secs(1));
     assert_eq!(net.refused.remove(&peer(8)), Some(Closed::ToNewcomers), "and nobody else comes in");
+}
+
+/// Whoever is asked and says no is one of those that are asked: the host lets it in.
+#[test]
+fn no_single_member_keeps_a_newcomer_out() {
+    for why in [Closed::Kicked, Closed::NoPass, Closed::ToNewcomers, Closed::OtherOrder] {
+        let mut net = Net::of(3);
+        net.join(peer(9));
+        net.say(peer(2), peer(9), Body::Refused(why));
+        net.run(Duration::from_secs(1));
+        assert!(net.peers.contains_key(&peer(9)), "{why:?}: {:?}", net.refused);
+    }
+}
+
+/// The same where it welcomes it to a session of its own making.
+#[test]
+fn no_single_member_keeps_a_newcomer_out_with_a_false_welcome() {
+    let mut net = Net::of(3);
+    net.overheard = Some(Vec::new());
+    net.join(peer(8));
+    net.run(Duration::from_secs(1));
+    let overheard = net.overheard.take().unwrap();
+    let welcome =
+        |(.., message): (_, _, Message)| matches!(message.body, Body::Welcome(_)).then_some(message);
+    let welcome = overheard.into_iter().find_map(welcome).unwrap();
+    net.join(peer(9));
+    net.deliver(peer(2), peer(9), welcome);
+    net.run(Duration::from_secs(1));
+    assert!(net.peers.contains_key(&peer(9)));
+}
+
+/// Or sends it from one to the next, of whom nobody answers: it asks all that it knows in turn.
+#[test]
+fn no_single_member_keeps_a_newcomer_out_by_naming_others() {
+    let net = Net::of(2);
+    let newcomer = peer(9);
+    let config =
+        Config { me: newcomer, keys: std::sync::Arc::new(NamedKeys(newcomer)), ..net.config.clone() };
+    let mut joining = Joining::new(net.now, config, vec![peer(2), peer(1)]);
+    let (mut now, mut asked, mut named) = (net.now, Vec::<PeerId>::new(), 100);
+    let note = |asked: &mut Vec<PeerId>, joined: Joined| {
+        let Joined::NotYet(outputs) = joined else { panic!("{joined:?}") };
+        let to = |it| if let Output::Send { to, .. } = it { Some(to) } else { None };
+        asked.extend(outputs.into_iter().filter_map(to));
+    };
+    for _ in 0..10 {
+        now = now.max(joining.next_deadline());
+        note(&mut asked, joining.wake(now));
+        if asked.last() == Some(&peer(2)) {
+            named += 1;
+            let (session, stamp) = (net.config.session, Stamp::certified(Epoch::FIRST));
+            let message = Message { session, stamp, body: Body::Redirect(peer(named)) };
+            note(&mut asked, joining.receive(now, peer(2), &message));
+        }
+    }
+    assert!(asked.iter().filter(|it| **it == peer(1)).count() >= 2, "{asked:?}");
+}
+
+/// Where all say so, or name whoever does, it knows at once.
+#[test]
+fn who_is_refused_by_all_hears_why() {
+    let mut net = Net::of(3);
+    net.give(peer(1), Input::Newcomers(Newcomers::KeptOut));
+    net.join(peer(9));
+    net.run(Duration::from_millis(500));
+    assert_eq!(net.refused.remove(&peer(9)), Some(Closed::ToNewcomers));
 }
