@@ -68,8 +68,10 @@ impl<G: Guards> Session<G> {
             }
             return;
         }
-        // Who goes does not wait for a side that asks it to go on for both: that one meets its successor.
-        let is_free = reign.merging.is_none() || why == Handover::Leaves;
+        // Who goes does not wait for a side that asks it to go on for both: that one meets its successor. Nor does who is confirmed, whose successor outranks that
+        // side as it would itself: whoever only speaks of sides would keep the session where it is.
+        let is_confirmed = reign.mandate == Mandate::Confirmed;
+        let is_free = reign.merging.is_none() || is_confirmed || why == Handover::Leaves;
         let ready = reign.phase == Phase::Reigning && is_free && self.config.migrates();
         match (successor, why) {
             (Some(to), Handover::Lobby | Handover::Leaves | Handover::Merge) if ready => {

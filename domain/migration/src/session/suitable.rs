@@ -12,7 +12,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::Handover;
 use crate::session::Session;
-use crate::session::reign::{Mandate, Phase, Reign};
+use crate::session::reign::{LEASE, Mandate, Phase, Reign};
 use crate::session::words::{GamePhase, Output};
 use crate::settings::Switch;
 use crate::{Guards, PeerId};
@@ -75,9 +75,7 @@ impl<G: Guards> Session<G> {
 
     /// Whether this host looks for a better one at all: nobody gives away a session that is not at rest.
     fn looks_for_better(&self, now: Timestamp) -> bool {
-        let rests = |reign: &Reign| {
-            reign.phase == Phase::Reigning && reign.mandate == Mandate::Confirmed && reign.merging.is_none()
-        };
+        let rests = |reign: &Reign| reign.phase == Phase::Reigning && reign.mandate == Mandate::Confirmed;
         self.game == GamePhase::Gathering
             && self.settings.automigrate_host == Switch::On
             && self.config.migrates()
@@ -90,6 +88,10 @@ impl<G: Guards> Session<G> {
     /// As host: gives the session to the best of those who have suited better for long enough. Its game is asked first, for what that did since it gave a
     /// state nobody else has.
     pub(super) fn keep_suitable(&mut self, now: Timestamp) {
+        // Whoever obeyed it under its number of before may not have heard yet of the one that it has now: what was found until then stands.
+        if self.reigning().is_some_and(|reign| now < reign.since + LEASE) {
+            return;
+        }
         let those = if self.looks_for_better(now) { self.who_suit_better(now) } else { Vec::new() };
         let was_told = self.better.told.is_some();
         self.better.are(now, self.roster.version, those);

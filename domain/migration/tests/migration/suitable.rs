@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    CanBeHost, Cause, GamePhase, Input, Migratable, Output, PeerId, Role, WithoutMajority,
+    Body, CanBeHost, Cause, GamePhase, Input, Message, Migratable, Output, PeerId, Role, Stamp,
+    WithoutMajority,
 };
 use mainstay_migration::{Epoch, Handover, Outcome, Stage, Tick};
 
@@ -249,4 +250,20 @@ fn a_game_that_stands_still_for_somebody_who_is_gone_goes_on() {
         }
         assert_eq!(net.session(peer(1)).leader(), peer(1), "{why}");
     }
+}
+
+/// A member that speaks from a side that is none has its host certified anew, each time: that is no reason to keep the session.
+#[test]
+fn nobody_keeps_a_session_with_its_host_by_speaking_of_a_side() {
+    let mut net = Net::of(4);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    for _ in 0..300 {
+        let stamp = Stamp { fork: 1, ..net.session(peer(1)).stamp() };
+        let message = Message { session: net.config.session, stamp, body: Body::Ask };
+        net.deliver(peer(4), peer(1), message);
+        net.run(Duration::from_millis(100));
+    }
+    assert!(net.session(peer(1)).stamp().epoch > Epoch::FIRST, "it was certified anew");
+    assert_eq!(net.host(), peer(2));
 }
