@@ -777,6 +777,8 @@ impl<G: Guards> World<G> {
         while self.peers[&id].alive == Alive::Running
             && let Some((from, parcel)) = self.peer(id).inbox.pop_front()
         {
+            // What has come so far may make it host, and what comes next outrank it.
+            super::laws::after(self)?;
             self.arrives(from, id, parcel)?;
         }
         Ok(())

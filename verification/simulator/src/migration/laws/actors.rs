@@ -20,7 +20,7 @@ pub(super) struct Actors {
     /// The newest of each who was put out by nobody since.
     bound: BTreeMap<PeerId, Bound>,
     /// Which list of players each was seen with last.
-    seen: BTreeMap<PeerId, (Stamp, u32, usize)>,
+    seen: BTreeMap<PeerId, Roster>,
     /// When each was on a side without a majority last.
     parted: BTreeMap<PeerId, Micros>,
     /// Whom each obeys, and since when.
@@ -72,19 +72,22 @@ pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Bro
     if session.stamp().fork > 0 {
         world.oracle.actors.parted.insert(id, world.now);
     }
-    let Roster { stamp, version, members, actors, .. } = session.roster();
-    let name = (*stamp, *version, members.len());
-    if world.oracle.actors.seen.insert(id, name) == Some(name) {
+    let roster = session.roster();
+    let name = |it: &Roster| (it.stamp, it.version, it.members.len());
+    if world.oracle.actors.seen.get(&id).map(name) == Some(name(roster)) {
         return Ok(());
     }
+    let roster = roster.clone();
     let known = &world.oracle.actors;
-    let foreign = actors.iter().find(|(peer, actor)| !known.is_own(**peer, **actor));
+    let foreign = roster.actors.iter().find(|(peer, actor)| !known.is_own(**peer, **actor));
     ensure(foreign.is_none(), "I10: nobody gets another's actor", || format!("{id} has {foreign:?}"))?;
     let let_in = &world.oracle.let_in;
-    let stranger = members.keys().find(|peer| !let_in.contains(peer));
+    let stranger = roster.members.keys().find(|peer| !let_in.contains(peer));
     ensure(!world.has_lobby() || stranger.is_none(), "nobody plays whom the lobby has not let in", || {
         format!("{id}: {stranger:?}")
-    })
+    })?;
+    world.oracle.actors.seen.insert(id, roster);
+    Ok(())
 }
 
 /// Somebody that a host's game knows connects, or was just given its actor.
@@ -120,8 +123,11 @@ pub(in super::super) fn is_new<G: Guards>(
 
 /// A member obeys another host, or none, from now on: it was told of every actor by the one before.
 fn was_told<G: Guards>(world: &World<G>, id: PeerId, host: PeerId, since: Micros) -> Result<(), Broken> {
-    let Some(session) = world.peers[&id].session().filter(|_| host != id) else { return Ok(()) };
-    let Roster { members, actors: told, .. } = session.roster();
+    // What it has by now may be of the next one.
+    let Some(Roster { members, actors: told, .. }) = world.oracle.actors.seen.get(&id).filter(|_| host != id)
+    else {
+        return Ok(());
+    };
     let actors = &world.oracle.actors;
     let parted = actors.parted.get(&id).copied().unwrap_or_default();
     let must_know = |(player, bound): &(&PeerId, &Bound)| {

@@ -41,7 +41,10 @@ pub(in super::super) fn votes<G: Guards>(
     ensure(given == candidate, "I1: nobody votes for two in one epoch", || {
         format!("{voter} for {given} and {candidate} in {}", vote.epoch)
     })?;
-    let is_kicked = world.peers[&voter].session().is_some_and(|it| it.roster().kicked.contains(&candidate));
+    // Who gave way to another side's host, or came over to it, goes by that side, and not by whom its own had thrown out.
+    let is_kicked = world.peers[&voter]
+        .session()
+        .is_some_and(|it| it.leader() != candidate && it.roster().kicked.contains(&candidate));
     ensure(!is_kicked, "I7: nobody votes for whom it knows to be thrown out", || {
         format!("{voter} for {candidate} in {}", vote.epoch)
     })

@@ -1,7 +1,7 @@
 //! A new host cannot rewrite the past: whoever heard its host tell a state's name, or holds that state, notices that a later one tells another; and
 //! nobody says so of a host that did not.
 //!
-//! Judged by what came to each peer. A session that has noticed says so with every beat, so a copy of it is told the first one.
+//! Judged by what came to each peer. A session says so once, and not with every beat that tells it: so a copy of it is told the first one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
