@@ -560,7 +560,7 @@ fn an_expansion_that_would_be_passed_over_is_a_fault() {
         ),
         (
             "TeamDifferenceRules",
-            ten.clone(),
+            ten,
             json!({ "LinearExpansion": every(json!({})) }),
             "its linear expansion never moves Difference: Delta is 0, or missing".into(),
         ),
