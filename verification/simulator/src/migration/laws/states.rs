@@ -19,6 +19,8 @@ const REACH: Micros = 3_000_000;
 
 /// How long a new host waits for members and states. Its clock may run quicker than the world's.
 const ACCESSION_MAX: Micros = 950_000;
+/// How long it takes at most until a host has heard who has come to it: a beat, over the slowest link. From then on it waits for what that one holds.
+const HEARD_WITHIN: Micros = 200_000;
 /// How long it takes at most from a holder's first word to its host until that has its state: asked twice, over the slowest link.
 const GIVEN_WITHIN: Micros = 500_000;
 
@@ -220,7 +222,7 @@ fn is_late<G: Guards>(world: &World<G>, host: PeerId, holder: PeerId) -> bool {
         let session = world.peers[&host].session();
         session.is_some_and(|session| session.is_reached(world.clock(host), holder))
     };
-    holder != host && since(holder) < GIVEN_WITHIN && (since(host) >= ACCESSION_MAX || !is_heard())
+    holder != host && since(holder) < HEARD_WITHIN && (since(host) >= ACCESSION_MAX || !is_heard())
 }
 
 /// Where the old host named this one and stood still, nothing is lost: neither a tick nor what anybody did.
