@@ -31,8 +31,6 @@ const APART_MAX: usize = 1_024;
 /// The longest stream: a packet, its parity and two lengths.
 const STREAM_MAX: usize = PACKET_BYTES_MAX + ROW + 2 * LENGTH;
 
-const _: () = assert!(2 * ALONE >= ROW, "the shortest packet with parity reaches the second length");
-
 /// A packet as it goes on its stream, piece by piece; its bytes stay where they are.
 #[must_use]
 pub fn lay_out(packet: &Bytes) -> Vec<Bytes> {
@@ -54,14 +52,14 @@ pub fn lay_out(packet: &Bytes) -> Vec<Bytes> {
     pieces
 }
 
-/// It goes on where the packet ends, in the middle of a row. One that is shorter than a row follows once more.
+/// It goes on where the packet ends, in the middle of a row. One that is shorter than a row follows once more, a row after its beginning, so
+/// that no datagram has a bit of both at the same place.
 fn parity(packet: &[u8]) -> Bytes {
-    let row = packet.len().min(ROW);
-    let mut parity = vec![0; row];
-    for bytes in packet.chunks(row) {
-        parity.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum ^= byte);
+    let mut parity = vec![0; ROW];
+    for row in packet.chunks(ROW) {
+        parity.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
     }
-    parity.rotate_left(packet.len() % row);
+    parity.rotate_left(packet.len() % ROW);
     parity.into()
 }
 
@@ -96,7 +94,7 @@ impl Gathering {
         if length > PACKET_BYTES_MAX {
             return Err(Malformed::Huge { length });
         }
-        let parity = if length > ALONE { length.min(ROW) } else { 0 };
+        let parity = if length > ALONE { ROW } else { 0 };
         let missing = self.missing(length + parity);
         if missing.start < length && missing.len() > parity {
             return Ok(None);
@@ -193,13 +191,13 @@ mod tests {
         assert_eq!(stream(&[7; ALONE]).len(), LENGTH + ALONE);
     }
 
-    /// The format, byte by byte: 1,001 bytes follow once more, and of 3,001 the parity begins in the second byte of a row.
+    /// The format, byte by byte: 1,001 bytes follow once more, after as many as a row lacks, and of 3,001 the parity begins in the second
+    /// byte of a row.
     #[test]
     fn a_longer_one_has_two_lengths_and_its_parity() {
         let packet: Vec<u8> = (0..1_001_u32).map(|at| at as u8).collect();
-        let twice = [&packet[..], &packet[..]].concat();
         let length = &[0, 0, 3, 233][..];
-        assert_eq!(stream(&packet), [length, &twice[..ROW], length, &twice[ROW..]].concat());
+        assert_eq!(stream(&packet), [length, &packet, &[0; ROW - 1_001], length, &packet].concat());
 
         let packet: Vec<u8> = (0..3_001_u32).map(|at| (at / 7) as u8).collect();
         let mut parity: Vec<u8> = (1..ROW).map(|at| packet[at] ^ packet[ROW + at]).collect();
@@ -214,7 +212,7 @@ mod tests {
         let stream = stream(&packet);
         let mut gathering = Gathering::default();
         let pieces: Vec<&[u8]> = stream.chunks(1_200).collect();
-        for at in [0, 2, 4, 5] {
+        for at in [0, 2, 4, 5, 6] {
             assert_eq!(gathering.take(at * 1_200, pieces[at as usize]), Ok(None));
         }
         assert_eq!(gathering.take(3 * 1_200, pieces[3]), Ok(Some(packet)));
