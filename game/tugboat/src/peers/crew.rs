@@ -454,7 +454,10 @@ fn system(what: &str) -> impl FnOnce(io::Error) -> CrewError {
 fn late(what: &str, within: Duration, players: &[Player]) -> CrewError {
     let stands: Vec<String> = players
         .iter()
-        .map(|player| format!("{} ({:?}): {}", player.peer, player.life, player.stands))
+        .map(|player| {
+            let moved = player.moves.last().map_or_else(|| "never".to_owned(), Value::to_string);
+            format!("{} ({:?}): {}, moved last: {moved}", player.peer, player.life, player.stands)
+        })
         .collect();
     CrewError::Late { what: what.to_owned(), within, stands: stands.join("\n       ") }
 }

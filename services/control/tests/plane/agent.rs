@@ -12,7 +12,7 @@ use mainstay_wire::agent::proto::agent_link_client::AgentLinkClient;
 use mainstay_wire::agent::{
     Answer, Ask, Down, Frame, Hello, JoiningMachine, MESSAGE_BYTES_MAX, Outcome, Statuses, Up, Welcome, proto,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
@@ -95,7 +95,8 @@ pub async fn next(down: &mut Streaming<proto::Down>) -> Result<Down, tonic::Stat
 }
 
 impl PaperAgent {
-    /// Joins, resynchronises from what `slots` says, and obeys by its habit.
+    /// Joins, resynchronises from what `slots` says, and obeys by its habit. Its stream is its machine's current one: the
+    /// control plane has told it what it may run.
     pub async fn connect(address: SocketAddr, token: &str, joining: JoiningMachine, habit: Habit) -> Self {
         Self::reconnect(address, token, joining, habit, Slots::default()).await
     }
@@ -130,8 +131,10 @@ impl PaperAgent {
         up.send(Up::Resync(Statuses { machine, statuses }).into()).await.unwrap();
         let orders = Arc::new(Mutex::new(Vec::new()));
         let (answered, answers) = mpsc::unbounded_channel();
-        let listening =
-            tokio::spawn(listen(machine, down, up.clone(), habit, slots, Arc::clone(&orders), answered));
+        let (first, current) = oneshot::channel();
+        let heard = Heard { orders: Arc::clone(&orders), first: Some(first) };
+        let listening = tokio::spawn(listen(machine, down, up.clone(), habit, slots, heard, answered));
+        current.await.unwrap();
         let answers = tokio::sync::Mutex::new(answers);
         Self { machine, servers, orders, up, answers, listening }
     }
@@ -198,13 +201,20 @@ impl PaperAgent {
     }
 }
 
+/// What came down a stream.
+struct Heard {
+    orders: Arc<Mutex<Vec<Order>>>,
+    /// Whoever waits for the first frame.
+    first: Option<oneshot::Sender<()>>,
+}
+
 async fn listen(
     machine: MachineId,
     mut down: Streaming<proto::Down>,
     up: mpsc::Sender<proto::Up>,
     habit: Habit,
     slots: Slots,
-    heard: Arc<Mutex<Vec<Order>>>,
+    mut heard: Heard,
     answered: mpsc::UnboundedSender<Answer>,
 ) -> tonic::Status {
     loop {
@@ -219,9 +229,12 @@ async fn listen(
             // It says that it takes none.
             Ok(Down::Look(look)) => panic!("asked for {look:?}"),
         };
+        if let Some(first) = heard.first.take() {
+            first.send(()).unwrap();
+        }
         for Frame { machine: of, orders, .. } in frames {
             assert_eq!(of, machine);
-            heard.lock().unwrap().extend(orders.iter().cloned());
+            heard.orders.lock().unwrap().extend(orders.iter().cloned());
             if habit == Habit::Sleeps {
                 continue;
             }

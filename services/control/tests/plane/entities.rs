@@ -277,7 +277,7 @@ async fn a_repeat_of_a_key_is_charged_as_a_look() {
         let keyed = async || {
             let request = hyper::Request::builder().header("idempotency-key", "one");
             let request = request.header("x-entitytoken", &who.token);
-            world.sends(request, "POST", path, body.to_string().into_bytes()).await
+            world.send(request, "POST", path, body.to_string().into_bytes()).await
         };
         let made = keyed().await;
         assert_eq!(made.status, 201, "{}", made.text);

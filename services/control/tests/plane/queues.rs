@@ -421,7 +421,7 @@ async fn players_watch_their_own_tickets_and_see_nothing_else() {
     let [ann, bea, cyd] = logins.try_into().unwrap();
     let as_player = async |(token, _): &(String, Value), method: &str, path: &str| {
         let request = hyper::Request::builder().header("x-entitytoken", token);
-        world.bare(request, method, path).await
+        world.send(request, method, path, Vec::new()).await
     };
     let by = [("x-entitytoken", ann.0.as_str())];
     let asked = json!({ "Creator": { "Entity": ann.1 }, "MembersToMatchWith": [bea.1], "GiveUpAfterSeconds": 600, "QueueName": "q" });

@@ -307,22 +307,6 @@ impl World {
         self.send(request.header("idempotency-key", key), "POST", path, body.to_string().into_bytes()).await
     }
 
-    /// A call with these headers and no others.
-    pub async fn bare(&self, request: hyper::http::request::Builder, method: &str, path: &str) -> Answer {
-        self.send(request, method, path, Vec::new()).await
-    }
-
-    /// A call with these headers and no others.
-    pub async fn sends(
-        &self,
-        request: hyper::http::request::Builder,
-        method: &str,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Answer {
-        self.send(request, method, path, body).await
-    }
-
     /// A call by an entity token.
     pub async fn by_entity(&self, token: &str, method: &str, path: &str, body: &Value) -> Answer {
         let request = hyper::Request::builder().header("x-entitytoken", token);
@@ -340,7 +324,8 @@ impl World {
         self.send(request.header("authorization", basic(ADMIN)), method, path, body).await
     }
 
-    async fn send(
+    /// A call with these headers and no others.
+    pub async fn send(
         &self,
         request: hyper::http::request::Builder,
         method: &str,
