@@ -16,6 +16,7 @@ pub(super) struct Stander {
     number: i64,
     /// How far its number may be from others.
     reach: i64,
+    handle: Handle,
     players: u8,
     party: Party,
 }
@@ -30,22 +31,22 @@ enum Party {
 }
 
 impl Stander {
-    fn new(plan: &Plan, number: i64, (players, step): (u8, u16)) -> Self {
+    fn new(plan: &Plan, handle: Handle, number: i64, (players, step): (u8, u16)) -> Self {
         let party = match plan.row(step).similarity {
             Similarity::Any => Party::Eased,
             Similarity::Alike if players >= plan.large_from => Party::Large,
             Similarity::Alike => Party::Small,
         };
-        Self { number, reach: plan.steps[usize::from(step)].reach, players, party }
+        Self { number, reach: plan.steps[usize::from(step)].reach, handle, players, party }
     }
 
     fn of_card(plan: &Plan, card: &Card) -> Self {
-        Self::new(plan, card.number, (card.players, card.step))
+        Self::new(plan, card.handle, card.number, (card.players, card.step))
     }
 
-    fn of_row(plan: &Plan, row: Ref<'_>) -> Self {
+    fn of_row(plan: &Plan, handle: Handle, row: Ref<'_>) -> Self {
         let shape = row.shape();
-        Self::new(plan, row.primary(), (shape.players, shape.step))
+        Self::new(plan, handle, row.primary(), (shape.players, shape.step))
     }
 }
 
@@ -80,7 +81,7 @@ impl Searcher {
             let is_other = |handle: &Handle| !self.group.members().contains(handle);
             let those = census.of_lane(lanes[lane]).filter(is_other);
             self.standers.clear();
-            self.standers.extend(those.map(|handle| Stander::of_row(plan, field.slab.get(handle))));
+            self.standers.extend(those.map(|handle| Stander::of_row(plan, handle, field.slab.get(handle))));
             self.could_be_among(field)
         })
     }
@@ -135,7 +136,24 @@ impl Searcher {
         let similarity = if is_eased { Similarity::Any } else { self.similarity(field) };
         is_match(if apart && self.group.larges() == 0 { small } else { sums })
             && !(apart && self.group.larges() > 0)
+            && self.could_total(field, those.clone().map(|it| it.handle))
             && self.could_be_seated(field, those, similarity)
+    }
+
+    /// Whether all of these together would be enough for every rule on sums. Whoever has waited longest decides how much that is.
+    pub(super) fn could_total(&self, field: Field<'_>, those: impl Iterator<Item = Handle> + Clone) -> bool {
+        let (plan, frame) = (field.plan, self.group.frame());
+        (0..plan.totals.len()).all(|rule| {
+            let least = |step: u16| plan.row(step).totals[rule].min;
+            let (mut sum, mut needed) = (self.group.total(rule), least(frame.eldest_step));
+            for row in those.clone().map(|handle| field.slab.get(handle)) {
+                sum += row.total(rule);
+                if row.arrival() < frame.eldest {
+                    needed = needed.min(least(row.shape().step));
+                }
+            }
+            sum >= needed
+        })
     }
 
     /// Whether some of these have seats on two small teams with the group.

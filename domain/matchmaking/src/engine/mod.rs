@@ -475,7 +475,7 @@ impl Engine {
         self.slab.eldest().map(Timestamp::from_unix_ms)
     }
 
-    /// Searches that ended for want of tries, since the engine was built.
+    /// Searches that ended for want of looks, since the engine was built.
     pub const fn exhausted(&self) -> u64 {
         self.searcher.exhausted
     }

@@ -8,6 +8,9 @@ use super::plan::{Plan, Similarity};
 use super::search::{Field, Found, Searcher};
 use super::slab::WILD;
 
+/// So many looks take as long as adding somebody and taking it back.
+const ADDED: u32 = 16;
+
 impl Searcher {
     /// "If no valid group can be formed, the service removes the last-added ticket and tries the next candidate."
     pub(super) fn fill_otherwise(&mut self, field: Field<'_>, near: &Near) -> Option<Found> {
@@ -29,7 +32,9 @@ impl Searcher {
 
     /// Every grouping of these, in their order, until one is a match.
     fn try_all(&mut self, field: Field<'_>, near: &[Card]) -> Option<Found> {
-        if !self.could_suffice(field, near) {
+        // All of them are looked at, and whoever was added before takes as long as some.
+        self.looks = self.looks.saturating_sub(ADDED + u32::try_from(near.len()).unwrap_or(u32::MAX));
+        if self.looks == 0 || !self.could_suffice(field, near) {
             return None;
         }
         let room = self.group.room();
@@ -37,18 +42,16 @@ impl Searcher {
             if self.group.players() == room || !self.may_add_up(field.plan, near.len() - at) {
                 break;
             }
-            if !self.group.frame().admits(field.plan, &near[at]) {
-                continue;
-            }
-            let tries = self.tries.checked_sub(1)?;
-            self.tries = tries;
-            if !self.add(field, &near[at]) {
+            if !self.group.frame().admits(field.plan, &near[at]) || !self.add(field, &near[at]) {
                 continue;
             }
             if let Some(found) = self.try_all(field, &near[at + 1..]) {
                 return Some(found);
             }
             self.group.pop();
+            if self.looks == 0 {
+                return None;
+            }
         }
         self.complete(field)
     }
@@ -89,15 +92,7 @@ impl Searcher {
                 }
             }
         }
-        larges == 0 && is_match(sums) && self.could_total(field, near)
-    }
-
-    /// Whether all of these together would be enough for every rule on sums.
-    fn could_total(&self, field: Field<'_>, near: &[Card]) -> bool {
-        field.plan.totals.iter().enumerate().all(|(rule, it)| {
-            let totals = near.iter().map(|candidate| field.slab.get(candidate.handle).total(rule));
-            self.group.total(rule) + totals.sum::<i64>() >= it.min_ever
-        })
+        larges == 0 && is_match(sums) && self.could_total(field, near.iter().map(|it| it.handle))
     }
 }
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::apart::Apart;
 use super::block::Filter;
 use super::card::Card;
-use super::fill::{Near, TRIES_MAX};
+use super::fill::{LOOKS_MAX, Near};
 use super::filling::Fillings;
 use super::games::Games;
 use super::gather::Stander;
@@ -84,11 +84,11 @@ pub(super) struct Searcher {
     unit_sums: Vec<i64>,
     /// For how many searches it is remembered that one found nobody.
     pub(super) nobody_lately: u8,
-    /// How many candidates may still be tried in other groupings.
-    pub(super) tries: u32,
+    /// How many candidates may still be looked at in other groupings.
+    pub(super) looks: u32,
     /// How far each lane is filled.
     pub(super) fillings: Fillings,
-    /// Searches that ended for want of tries.
+    /// Searches that ended for want of looks.
     pub exhausted: u64,
 }
 
@@ -102,7 +102,7 @@ impl Searcher {
     pub(super) fn search(&mut self, field: Field<'_>, anchor: Handle) -> Option<Found> {
         let row = field.slab.get(anchor);
         let part = field.pool.part(field.plan, row)?;
-        self.tries = TRIES_MAX;
+        self.looks = LOOKS_MAX;
         if field.plan.asks_equals && field.games.is_empty() && part.is_alone(field.plan, row) {
             return None;
         }
@@ -126,7 +126,7 @@ impl Searcher {
             }),
         };
         self.nobody_lately = if found.is_none() { REMEMBERED } else { self.nobody_lately.saturating_sub(1) };
-        if found.is_none() && self.tries == 0 {
+        if found.is_none() && self.looks == 0 {
             self.exhausted += 1;
         }
         found.map(|found| Found { seed: anchor, ..found })

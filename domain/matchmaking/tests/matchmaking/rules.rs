@@ -456,3 +456,24 @@ fn a_ticket_that_could_never_match_is_told_so() {
     let later = vec![optional(30, intersection("maps", 1.0, Expansion::Fixed(1)))];
     assert_eq!(hopeless(later, two(texts(&["a"]), texts(&["b"]))), ("WaitingForMatch", false));
 }
+
+/// A sum that all who are in reach do not make together is known without trying groups of them: the least that is asked for is that of whoever has
+/// waited longest, and not the least that is ever asked for.
+#[test]
+fn a_total_out_of_reach_is_known_without_trying() {
+    let least = Expansion::Linear {
+        from: number(40.0),
+        delta: Delta::Down(number(10.0)),
+        limit: Some(number(10.0)),
+        every: 5,
+    };
+    let rules = vec![difference("skill", fixed(50.0)), total("players", least, fixed(40.0))];
+    let mut world = World::new(spec(10, 40, rules));
+    for skill in 0..39 {
+        world.solo(&format!("p{skill}"), &[number_value(f64::from(skill)), number_value(1.0)]);
+    }
+    assert!(world.formed().is_empty());
+    assert_eq!(world.queue.engine_gauges().unwrap().exhausted, 0, "searches cut short");
+    world.seconds(5);
+    assert_eq!(world.matched()[0].len(), 39);
+}
