@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use mainstay_peer::migration::{Stamp, Tick};
+use mainstay_peer::migration::{PeerId, Stamp, Tick};
 
 /// How many states wait to be told safe: ten seconds of them. Older ones are counted as never told.
 const WAITING_MAX: usize = 200;
@@ -17,10 +17,27 @@ struct Seen {
     deeds: u32,
 }
 
+/// What was heard last: of whom, what, and when.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    of: Writer,
+    tick: Tick,
+    at: Instant,
+}
+
+/// Who makes the game's states: a host, and the stamp that it has. It may be given another, and two sides of one session may have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writer {
+    /// The host.
+    pub host: PeerId,
+    /// What it is host by.
+    pub stamp: Stamp,
+}
+
 /// The account of one player.
 #[derive(Debug, Default)]
 pub struct Account {
-    last: Option<(Stamp, Tick, Instant)>,
+    last: Option<Last>,
     waiting: VecDeque<Seen>,
     safe: Seen,
 }
@@ -45,6 +62,8 @@ pub enum Heard {
 /// What a move cost one player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
+    /// The new host.
+    pub host: PeerId,
     /// From the last state of the old host to the first of the new one.
     pub gap: Duration,
     /// Ticks and own deeds that it had been told were safe and that the new host's first state does not hold.
@@ -56,11 +75,12 @@ pub struct Cost {
 }
 
 impl Account {
-    /// A state, of the host with that stamp: its tick, how many own deeds are in it, and up to which tick it is safe.
-    pub fn hear(&mut self, now: Instant, stamp: Stamp, tick: Tick, deeds: u32, durable: Tick) -> Heard {
+    /// A state: whose, its tick, how many own deeds are in it, and up to which tick it is safe.
+    pub fn hear(&mut self, now: Instant, of: Writer, tick: Tick, deeds: u32, durable: Tick) -> Heard {
         let heard = match self.last {
-            Some((before, newest, _)) if before == stamp && tick <= newest => return Heard::Stale,
-            Some((before, newest, last)) if before != stamp => {
+            Some(last) if last.of == of && tick <= last.tick => return Heard::Stale,
+            // Also a host under another stamp that has gone back.
+            Some(last) if last.of.host != of.host || tick <= last.tick => {
                 // What the old host had and the new one does not is no promise of the new one.
                 self.waiting.clear();
                 let ticks = self.safe.tick.0.saturating_sub(tick.0);
@@ -68,13 +88,13 @@ impl Account {
                 // What is lost is counted once.
                 self.safe = self.safe.min(Seen { tick, deeds });
                 // What a new host says first is the tick after the one that it goes on from.
-                let ticks_lost = (newest.0 + 1).saturating_sub(tick.0);
-                let gap = now.saturating_duration_since(last);
-                Heard::Moved(Cost { gap, acked_lost: ticks + own, ticks_lost, tick })
+                let ticks_lost = (last.tick.0 + 1).saturating_sub(tick.0);
+                let gap = now.saturating_duration_since(last.at);
+                Heard::Moved(Cost { host: of.host, gap, acked_lost: ticks + own, ticks_lost, tick })
             }
             Some(_) | None => Heard::Next,
         };
-        self.last = Some((stamp, tick, now));
+        self.last = Some(Last { of, tick, at: now });
         self.waiting.push_back(Seen { tick, deeds });
         if self.waiting.len() > WAITING_MAX {
             self.waiting.pop_front();
@@ -148,8 +168,11 @@ mod tests {
     use super::*;
     use mainstay_peer::migration::Epoch;
 
-    const fn stamp(epoch: u32) -> Stamp {
-        Stamp::certified(Epoch(epoch))
+    const ANN: PeerId = PeerId(1);
+    const BEN: PeerId = PeerId(2);
+
+    const fn of(host: PeerId, epoch: u32) -> Writer {
+        Writer { host, stamp: Stamp::certified(Epoch(epoch)) }
     }
 
     #[test]
@@ -157,20 +180,41 @@ mod tests {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
         let mut account = Account::default();
-        assert_eq!(account.hear(at(0), stamp(1), Tick(10), 3, Tick(8)), Heard::Next);
-        assert_eq!(account.hear(at(50), stamp(1), Tick(12), 5, Tick(10)), Heard::Next);
-        assert_eq!(account.hear(at(60), stamp(1), Tick(11), 4, Tick(10)), Heard::Stale);
-        assert_eq!(account.hear(at(100), stamp(1), Tick(13), 6, Tick(12)), Heard::Next);
+        assert_eq!(account.hear(at(0), of(ANN, 1), Tick(10), 3, Tick(8)), Heard::Next);
+        assert_eq!(account.hear(at(50), of(ANN, 1), Tick(12), 5, Tick(10)), Heard::Next);
+        assert_eq!(account.hear(at(60), of(ANN, 1), Tick(11), 4, Tick(10)), Heard::Stale);
+        assert_eq!(account.hear(at(100), of(ANN, 1), Tick(13), 6, Tick(12)), Heard::Next);
         // Tick 13 and the sixth deed were never told safe; tick 12 and the fifth were.
-        let heard = account.hear(at(1_100), stamp(2), Tick(10), 3, Tick(0));
-        let cost =
-            Cost { gap: Duration::from_millis(1_000), acked_lost: 2 + 2, ticks_lost: 4, tick: Tick(10) };
+        let heard = account.hear(at(1_100), of(BEN, 2), Tick(10), 3, Tick(0));
+        let cost = Cost {
+            host: BEN,
+            gap: Duration::from_millis(1_000),
+            acked_lost: 2 + 2,
+            ticks_lost: 4,
+            tick: Tick(10),
+        };
         assert_eq!(heard, Heard::Moved(cost));
         let mut lucky = Account::default();
-        lucky.hear(at(0), stamp(1), Tick(10), 3, Tick(10));
-        let heard = lucky.hear(at(700), stamp(2), Tick(11), 3, Tick(0));
-        let cost = Cost { gap: Duration::from_millis(700), acked_lost: 0, ticks_lost: 0, tick: Tick(11) };
+        lucky.hear(at(0), of(ANN, 1), Tick(10), 3, Tick(10));
+        let heard = lucky.hear(at(700), of(BEN, 2), Tick(11), 3, Tick(0));
+        let gap = Duration::from_millis(700);
+        let cost = Cost { host: BEN, gap, acked_lost: 0, ticks_lost: 0, tick: Tick(11) };
         assert_eq!(heard, Heard::Moved(cost));
+    }
+
+    #[test]
+    fn a_host_under_another_stamp_is_the_same_and_two_under_one_are_not() {
+        let now = Instant::now();
+        let mut account = Account::default();
+        assert_eq!(account.hear(now, of(ANN, 1), Tick(10), 0, Tick(0)), Heard::Next);
+        assert_eq!(account.hear(now, of(ANN, 2), Tick(11), 0, Tick(0)), Heard::Next, "certified anew");
+        let heard = account.hear(now, of(BEN, 2), Tick(12), 0, Tick(0));
+        assert!(matches!(heard, Heard::Moved(Cost { host: BEN, ticks_lost: 0, .. })), "{heard:?}");
+        let heard = account.hear(now, of(BEN, 3), Tick(11), 0, Tick(0));
+        assert!(
+            matches!(heard, Heard::Moved(Cost { host: BEN, ticks_lost: 2, .. })),
+            "it has gone back: {heard:?}"
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use mainstay_peer::{
 use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
 
-use crate::peers::account::{Account, Bells, Cost, Heard};
+use crate::peers::account::{Account, Bells, Cost, Heard, Writer};
 use crate::peers::console::{Said, listen};
 use crate::peers::entrance::{FINDS_WITHIN, look, reachable, take_seat, way_in};
 use crate::peers::harbour::Harbour;
@@ -146,8 +146,8 @@ pub(super) fn write_line(facts: &Value) -> Result<(), ProcessError> {
 enum Part {
     /// It is not in yet.
     Outside,
-    /// It obeys a host.
-    Member,
+    /// It obeys that host.
+    Member(PeerId),
     /// It is the host, with that stamp.
     Host(Stamp),
 }
@@ -286,15 +286,10 @@ impl Player {
 
     fn hear(&mut self, event: Event) -> Result<(), ProcessError> {
         match event {
-            Event::Entered => {
-                if self.part == Part::Outside {
-                    self.part = Part::Member;
-                }
-                self.tell(&json!({ "event": "entered" }))?;
-            }
+            Event::Entered => self.tell(&json!({ "event": "entered" }))?,
             Event::Lead { stamp, state } => self.lead(stamp, &state)?,
             Event::Follow { leader, stamp } => {
-                self.part = Part::Member;
+                self.part = Part::Member(leader);
                 self.tell(
                     &json!({ "event": "follows", "host": name(leader), "epoch": stamp.epoch.0, "fork": stamp.fork }),
                 )?;
@@ -403,8 +398,9 @@ impl Player {
             return Ok(());
         }
         let Some(told) = Told::decode(bytes) else { return Ok(()) };
+        let Part::Member(host) = self.part else { return Ok(()) };
         let (tick, deeds) = (told.harbour.tick(), told.harbour.deeds_of(self.me));
-        let heard = self.account.hear(Instant::now(), stamp, tick, deeds, told.durable);
+        let heard = self.account.hear(Instant::now(), Writer { host, stamp }, tick, deeds, told.durable);
         if heard != Heard::Stale {
             self.harbour = told.harbour;
             self.can_be_host()?;
@@ -436,11 +432,12 @@ impl Player {
                 self.seat.say(To::Members, Way::Datagram, told)?;
                 self.ring()?;
                 let (tick, deeds) = (self.harbour.tick(), self.harbour.deeds_of(self.me));
-                let heard = self.account.hear(Instant::now(), stamp, tick, deeds, self.durable);
+                let own = Writer { host: self.me, stamp };
+                let heard = self.account.hear(Instant::now(), own, tick, deeds, self.durable);
                 self.note(heard)
             }
-            Part::Member if self.bot && self.ticks.is_multiple_of(SOUNDS_EVERY) => self.sound(),
-            Part::Outside | Part::Member | Part::Host(_) => Ok(()),
+            Part::Member(_) if self.bot && self.ticks.is_multiple_of(SOUNDS_EVERY) => self.sound(),
+            Part::Outside | Part::Member(_) | Part::Host(_) => Ok(()),
         }
     }
 
@@ -531,7 +528,7 @@ impl Player {
                 self.leaving = Leaving::HandingOver(Instant::now() + LEAVING_MAX);
                 self.hand_over(Handover::Leaves)
             }
-            Part::Outside | Part::Member => {
+            Part::Outside | Part::Member(_) => {
                 self.leaving = Leaving::Said;
                 Ok(self.seat.leave()?)
             }
@@ -547,10 +544,13 @@ impl Player {
         Ok(self.seat.hand_over(None, why, last)?)
     }
 
-    /// Once the stages are through and the new host's first state is there.
+    /// Once the stages are through and the new host's first state is there. Of one who was host in between, and said nothing, nothing is told.
     fn tell_of_move(&mut self) -> Result<(), ProcessError> {
         let (Some(report), Some(cost)) = (&self.report, &self.cost) else { return Ok(()) };
         let Outcome::Moved { host, stamp, role } = &report.outcome else { return Ok(()) };
+        if *host != cost.host {
+            return Ok(());
+        }
         let stages = std::mem::take(&mut *self.stages.lock().unwrap_or_else(PoisonError::into_inner));
         let stages: Vec<String> = stages.iter().map(|stage| format!("{stage:?}")).collect();
         let cause = format!("{:?}", report.cause).to_lowercase();

@@ -283,10 +283,13 @@ fn two_sides_of_a_lan_without_a_majority_merge_under_the_host_of_the_larger() {
     let host = crew.settled().unwrap();
     assert_eq!((&crew.players[host].peer, crew.playing().count()), (&larger, 5));
     assert!(Stamp::of(&crew.players[host].stands) > before);
-    for player in &crew.players[4..] {
-        let hosts: Vec<String> = player.moves.iter().map(|moved| text(moved, "newHost")).collect();
-        assert!(hosts.contains(&smaller) && hosts.last() == Some(&larger), "{:?}", player.moves);
-    }
+    crew.until_all("those of the smaller side tell of both moves", |players| {
+        players[4..].iter().all(|player| {
+            let hosts: Vec<String> = player.moves.iter().map(|moved| text(moved, "newHost")).collect();
+            hosts.contains(&smaller) && hosts.last() == Some(&larger)
+        })
+    })
+    .unwrap();
     // Issue 5: "none while one holder of it lives and no unconfirmed fork is merged away". That of the two is: where they were gone for
     // long, the others' game has put their boats ashore.
     let mut of_the_larger = crew.players[..4].iter().flat_map(|player| &player.moves);
