@@ -193,12 +193,15 @@ fn nothing_that_was_done_is_lost_when_a_hosts_power_is_cut() {
     }
 }
 
-/// A player that cannot come in says why itself, and nobody waits for it; a variable that there is not is refused at once.
+/// A player that cannot come in says why itself, and nobody waits for it; a variable that there is not is refused at once, and so is losing
+/// everybody.
 #[test]
 fn a_demo_that_cannot_begin_says_why() {
-    for (arguments, says) in
-        [(["--lobby", "http://127.0.0.1:9"], "MS-U044"), (["--set", "net_typo=1"], "net_migrate_timeout")]
-    {
+    for (arguments, says) in [
+        (&["--lobby", "http://127.0.0.1:9"][..], "MS-U044"),
+        (&["--set", "net_typo=1"], "net_migrate_timeout"),
+        (&["--kill-host", "power-cut", "--times", "2"], "--times 1 at the most"),
+    ] {
         let mut demo = Command::new(env!("CARGO_BIN_EXE_mainstay"));
         let output = demo.args(["demo", "peers", "--players", "2"]).args(arguments).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr);

@@ -1,9 +1,8 @@
-//! Pools that are there at once: every match of them, what they weigh, and a pass over those that can never match.
+//! Pools that are there at once: every match of them, and what they weigh.
 
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
-use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::bare::Facts;
 use mainstay_matchmaking::spec::Gather;
 
@@ -111,24 +110,5 @@ pub fn memory(preset: Preset, tickets: u64) -> Result<(), Failure> {
         "memory, {preset:?}: {} bytes a ticket of {tickets} that wait",
         pool.engine.bytes() as u64 / tickets
     );
-    Ok(())
-}
-
-/// Tickets that are all alike and can never match: parties of three, four to a team.
-pub fn look_alikes(tickets: u64) -> Result<(), Failure> {
-    let three = Facts {
-        players: 3,
-        numbers: vec![Some(Amount::whole(1_500))],
-        team_sums: vec![Amount::whole(4_500)],
-        ..Facts::default()
-    };
-    let mut pool = Pool::new(Preset::FourByFour, Gather::NONE)?;
-    for _ in 0..tickets {
-        pool.insert(&three, Timestamp::EPOCH);
-    }
-    let before = cpu();
-    pool.look(Timestamp::EPOCH);
-    let took = (cpu() - before).as_secs_f64() * 1e3;
-    say!("{tickets} look-alikes that can never match: {took:.1} ms a pass, {} matches", pool.matches);
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Matchmaking: how many tickets a CPU-second, how long a tick, how good the matches, on tickets from fixed seeds. One core, CPU time of
 //! this thread alone, so that a busy machine shows less.
 
+mod account;
+mod adversarial;
 mod drain;
 mod machine;
 #[path = "../../../../domain/matchmaking/tests/matchmaking/oracle.rs"]
@@ -32,7 +34,15 @@ const SKILL_WITHIN: i64 = 100;
 const fn warm_up_seconds(preset: Preset) -> u64 {
     match preset {
         Preset::Late => 55,
-        Preset::W1 | Preset::W2 | Preset::W3 | Preset::Eight | Preset::FourByFour => 30,
+        Preset::W1
+        | Preset::W2
+        | Preset::W3
+        | Preset::W4
+        | Preset::W5
+        | Preset::W6
+        | Preset::W7
+        | Preset::Eight
+        | Preset::FourByFour => 30,
     }
 }
 
@@ -45,7 +55,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         }
         return service::run();
     };
-    let preset = Preset::named(&name).ok_or("--queue: w1, w2, w3, eight or late")?;
+    let preset = Preset::named(&name).ok_or("--queue: w1 to w7, eight or late")?;
     let seconds = option(arguments, "--seconds")?.unwrap_or(60);
     let tickets = option(arguments, "--tickets")?.unwrap_or(10_000);
     let gather = Gather::for_ms(u32::try_from(option(arguments, "--gather")?.unwrap_or(0))?);
@@ -59,7 +69,11 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         None => drain::run(preset, tickets, gather).map(drop),
         Some(rate) => {
             let tick_ms = option(arguments, "--tick")?.unwrap_or(TICK_MS).clamp(1, 1_000);
-            steady::run(Load { gather, tick_ms, ..load(preset, rate, seconds) })
+            let games = u32::try_from(option(arguments, "--games")?.unwrap_or(0))?.min(100);
+            if games > 0 && preset != Preset::W3 {
+                return Err("--games: of --queue w3".into());
+            }
+            steady::run(Load { gather, tick_ms, games, ..load(preset, rate, seconds) })
         }
     }
 }
@@ -106,14 +120,19 @@ fn everything(size: Size) -> Result<(), Failure> {
     steady::run(load(Preset::W3, 1_000, 60))?;
     steady::run(load(Preset::W3, 10_000, 30))?;
     steady::run(load(Preset::W3, 100_000, 10))?;
-    for rate in [1_000, 10_000] {
-        steady::run(Load { games: 5, ..load(Preset::W3, rate, 30) })?;
+    for (rate, games) in [(1_000, 5), (10_000, 5), (1_000, 20), (10_000, 20)] {
+        steady::run(Load { games, ..load(Preset::W3, rate, 30) })?;
+    }
+    for preset in [Preset::W4, Preset::W5, Preset::W6, Preset::W7] {
+        drain::run(preset, 10_000, Gather::NONE)?;
+        steady::run(load(preset, 1_000, 30))?;
     }
     if size == Size::Million {
         steady::run(load(Preset::Late, 20_000, 10))?;
     }
-    drain::look_alikes(100_000)?;
-    for preset in [Preset::W1, Preset::W3, Preset::Eight] {
+    adversarial::run(100_000)?;
+    // Of larger teams every seating is too many to try.
+    for preset in [Preset::W1, Preset::W3, Preset::W6, Preset::W7, Preset::Eight] {
         quality::violations(preset, 2_000)?;
         quality::missed(preset, 250)?;
     }

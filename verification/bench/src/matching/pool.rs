@@ -26,6 +26,8 @@ pub struct Pool {
     pub game_waits: Vec<f64>,
     /// Those who went without a match.
     pub left: usize,
+    /// What was formed, for whoever takes it out again; `None` where nobody does.
+    pub formed: Option<Vec<(Timestamp, Found)>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +43,15 @@ const NOBODY: Row = Row { skill: 0, since: Timestamp::EPOCH, arrival: 0 };
 /// A ticket that was put in: its handle, and which of all it was, since handles are given again.
 #[derive(Debug, Clone, Copy)]
 pub struct Put {
-    handle: Handle,
-    arrival: u64,
+    pub handle: Handle,
+    pub arrival: u64,
+}
+
+/// Whether anybody was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    AtSomebody,
+    AtNobody,
 }
 
 impl Pool {
@@ -59,6 +68,7 @@ impl Pool {
             waits: Vec::new(),
             game_waits: Vec::new(),
             left: 0,
+            formed: None,
         })
     }
 
@@ -98,20 +108,24 @@ impl Pool {
 
     /// Everything that is due.
     pub fn look(&mut self, now: Timestamp) {
-        loop {
-            match self.engine.look(now) {
-                Look::Nothing => return,
-                Look::Nobody(_) => self.looks += 1,
-                Look::Match(_, found) => self.form(now, &found),
-                Look::Batch(cursor, found) => {
-                    found.iter().for_each(|found| self.form(now, found));
-                    self.engine.batch_is_over(cursor);
-                }
-            }
-        }
+        while self.look_once(now) == Looked::AtSomebody {}
     }
 
-    fn form(&mut self, now: Timestamp, found: &Found) {
+    /// The next that is due.
+    pub fn look_once(&mut self, now: Timestamp) -> Looked {
+        match self.engine.look(now) {
+            Look::Nothing => return Looked::AtNobody,
+            Look::Nobody(_) => self.looks += 1,
+            Look::Match(_, found) => self.form(now, found),
+            Look::Batch(cursor, found) => {
+                found.into_iter().for_each(|found| self.form(now, found));
+                self.engine.batch_is_over(cursor);
+            }
+        }
+        Looked::AtSomebody
+    }
+
+    fn form(&mut self, now: Timestamp, found: Found) {
         let skill = |(handle, _): &(Handle, Option<u8>)| self.rows[*handle as usize].skill;
         let highest = found.tickets.iter().map(skill).max().unwrap_or(0);
         let lowest = found.tickets.iter().map(skill).min().unwrap_or(0);
@@ -128,6 +142,9 @@ impl Pool {
         if let Some((game, _)) = &found.backfill {
             self.game_waits.push(self.waited(now, *game).as_secs_f64());
             self.engine.remove(*game);
+        }
+        if let Some(formed) = &mut self.formed {
+            formed.push((now, found));
         }
     }
 

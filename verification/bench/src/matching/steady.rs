@@ -4,6 +4,7 @@ use mainstay_core::Timestamp;
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::spec::Gather;
 
+use super::account::Account;
 use super::pool::{Pool, Put};
 use super::queues::Preset;
 use super::workload::{Dice, Workload};
@@ -61,6 +62,9 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
     let mut dice = Dice::new(seed, 9);
     let mut behaviour = Dice::new(seed, 10);
     let mut pool = Pool::new(preset, gather)?;
+    // A million tickets' latencies are a gigabyte.
+    let mut account = (preset != Preset::Late).then(Account::default);
+    pool.formed = account.as_ref().map(|_| Vec::new());
     let (mut ticks, mut pools, mut came) = (Vec::new(), Vec::new(), 0_i64);
     // Who leaves in which second, if it still waits.
     let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(warm_up_seconds + seconds)?];
@@ -88,6 +92,7 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         if tick == warm {
             (pool.waits, pool.game_waits) = (Vec::new(), Vec::new());
             (pool.matched, pool.left) = (0, 0);
+            account.iter_mut().for_each(Account::begin);
         }
         let second = usize::try_from(tick / ticks_a_second)?;
         let leaving =
@@ -101,6 +106,13 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         if tick >= warm {
             ticks.push((cpu() - before).as_secs_f64() * 1e3);
             pools.push(pool.waiting as f64);
+        }
+        if let Some(account) = &mut account {
+            put.iter().zip(&tickets).for_each(|(put, facts)| account.note(*put, now, facts));
+            for (at, found) in pool.formed.iter_mut().flat_map(|formed| formed.drain(..)) {
+                let region = found.regions.first().and_then(|region| pool.engine.region(*region));
+                account.matched(at, &found, region.map(|name| &**name));
+            }
         }
         if preset == Preset::Late {
             // A pool that stands.
@@ -118,10 +130,11 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         |waits: &[f64]| [50, 90, 99].map(|percent| format!("{:.1}", percentile(waits, percent))).join(" / ");
     let of_games = if games == 0 { String::new() } else { format!(", games {} s", waits(&pool.game_waits)) };
     say!(
-        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits mean {:.2}, p50 / p90 / p99 {} s{of_games}, {:.2} % left unmatched, {} of {} searches cut short",
+        "  seed {seed}: pool {:.0}, tick median {:.2} ms, p99 {:.2} ms, max {:.2} ms, {core:.1} % of a core, mean spread {:.1}, waits mean {:.2}, p50 / p90 / p99 {} s{of_games}, {:.2} % left unmatched, {} of {} searches cut short",
         median(pools),
         median(ticks.clone()),
         worst(&ticks),
+        percentile(&ticks, 100),
         pool.spread(),
         pool.waits.iter().sum::<f64>() / pool.waits.len().max(1) as f64,
         waits(&pool.waits),
@@ -129,5 +142,8 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         pool.engine.exhausted(),
         pool.looks,
     );
+    for line in account.iter_mut().flat_map(Account::told) {
+        say!("    {line}");
+    }
     Ok((core, worst(&ticks)))
 }

@@ -74,6 +74,8 @@ const SITES: [(u32, (i64, i64)); 10] = [
     (12, (215, 60)),
     (5, (240, 110)),
 ];
+/// Who tanks, who deals damage and who supports, in percent.
+const ROLES: [u32; 3] = [24, 50, 26];
 /// Of modes the share with which each is a ticket's first, in percent.
 const MODES: [u32; 8] = [34, 22, 14, 10, 8, 5, 4, 3];
 
@@ -86,8 +88,25 @@ pub enum Reads {
     Teams,
     /// Skill, regions, modes and the skill of teams; parties.
     Everything,
-    /// The same, the build, and who can host.
+    /// The same of parties that four seats hold.
+    Fours,
+    /// The same as everything, the build, and who can host.
     Eight,
+    /// Skill and roles; everybody comes alone.
+    Roles,
+    /// Skill, regions and how many they are; parties of up to four.
+    Crowd,
+}
+
+impl Reads {
+    /// The largest party.
+    const fn party_max(self) -> usize {
+        match self {
+            Self::Skill | Self::Teams | Self::Roles => 1,
+            Self::Fours | Self::Crowd => 4,
+            Self::Everything | Self::Eight => PARTIES.len(),
+        }
+    }
 }
 
 /// Builds of the game: nine of ten players have the newer one.
@@ -101,7 +120,8 @@ pub struct Party {
     modes: Vec<Arc<str>>,
     latencies: Vec<(Arc<str>, u32)>,
     build: Option<Arc<str>>,
-    hosts: Vec<i64>,
+    /// What each of its players adds to the queue's totals.
+    totals: Vec<Vec<i64>>,
 }
 
 impl Party {
@@ -127,33 +147,49 @@ impl Party {
         match self.reads {
             Reads::Skill => alone,
             Reads::Teams => teams(alone),
-            Reads::Everything => everything(alone),
+            Reads::Everything | Reads::Fours => everything(alone),
             Reads::Eight => Facts {
                 texts: vec![self.build.clone().map_or(Text::Any, Text::Same)],
-                totals: vec![amount(self.hosts.iter().sum())],
+                totals: self.together(),
                 ..everything(alone)
             },
+            Reads::Roles => Facts { totals: self.together(), ..alone },
+            Reads::Crowd => Facts { totals: self.together(), latencies: self.latencies.clone(), ..alone },
         }
+    }
+
+    /// What its players add to each total.
+    fn together(&self) -> Vec<Amount> {
+        let of_one = self.totals.first().map_or(0, Vec::len);
+        (0..of_one).map(|total| amount(self.totals.iter().map(|player| player[total]).sum())).collect()
     }
 
     /// Its players, with their values in the order of the queue's rules; so that nobody comes twice, with a number each.
     pub fn members(&self, first: u64) -> Vec<Member> {
         let member = |(at, skill): (usize, &i64)| {
-            let skill = || Some(Value::Number(amount(*skill)));
-            let mut values = vec![skill()];
-            match self.reads {
-                Reads::Skill => {}
-                Reads::Teams => values.push(skill()),
-                Reads::Everything | Reads::Eight => {
-                    values.push(Some(Value::Latencies(self.latencies.clone().into())));
-                    values.push(Some(Value::Texts(self.modes.clone().into())));
-                    values.extend([skill(), None]);
+            let number = |whole: &i64| Some(Value::Number(amount(*whole)));
+            let latencies = || Some(Value::Latencies(self.latencies.clone().into()));
+            let totals = self.totals[at].iter().map(number);
+            let everything = || {
+                [
+                    number(skill),
+                    latencies(),
+                    Some(Value::Texts(self.modes.clone().into())),
+                    number(skill),
+                    None,
+                ]
+            };
+            let values: Vec<Option<Value>> = match self.reads {
+                Reads::Skill => vec![number(skill)],
+                Reads::Teams => vec![number(skill), number(skill)],
+                Reads::Everything | Reads::Fours => everything().into(),
+                Reads::Eight => {
+                    let build = self.build.clone().map(Value::Text);
+                    everything().into_iter().chain([build]).chain(totals).chain([None]).collect()
                 }
-            }
-            if let Some(build) = &self.build {
-                let host = Some(Value::Number(amount(self.hosts[at])));
-                values.extend([Some(Value::Text(build.clone())), host, None]);
-            }
+                Reads::Roles => [number(skill)].into_iter().chain(totals).collect(),
+                Reads::Crowd => [number(skill), latencies()].into_iter().chain(totals).collect(),
+            };
             let entity = Entity::kept(&format!("{}!{:016X}", Entity::PLAYER, first + at as u64));
             Member { entity, attributes: Attributes { raw: None, values: values.into() } }
         };
@@ -206,19 +242,32 @@ impl Workload {
     /// The players of the next ticket.
     pub fn party(&mut self) -> Party {
         let reads = self.reads;
-        let alone = matches!(reads, Reads::Skill | Reads::Teams);
-        let players = if alone { 1 } else { self.party.share(&PARTIES) + 1 };
-        let skills = self.skills(players);
-        let (modes, latencies) = if alone { Default::default() } else { (self.modes(), self.latencies()) };
-        let (build, hosts) = match reads {
-            Reads::Skill | Reads::Teams | Reads::Everything => (None, Vec::new()),
-            Reads::Eight => {
-                let build = BUILDS[self.other.share(&[90, 10])];
-                let hosts = (0..players).map(|_| i64::from(self.other.below(5) == 0)).collect();
-                (Some(Arc::from(build)), hosts)
-            }
+        let players = match reads.party_max() {
+            1 => 1,
+            most => self.party.share(&PARTIES[..most]) + 1,
         };
-        Party { reads, skills, modes, latencies, build, hosts }
+        let skills = self.skills(players);
+        let (modes, latencies) = match reads {
+            Reads::Skill | Reads::Teams | Reads::Roles => Default::default(),
+            Reads::Everything | Reads::Fours | Reads::Eight => (self.modes(), self.latencies()),
+            Reads::Crowd => (Vec::new(), self.latencies()),
+        };
+        let build = (reads == Reads::Eight).then(|| Arc::from(BUILDS[self.other.share(&[90, 10])]));
+        let totals = (0..players).map(|_| self.totals()).collect();
+        Party { reads, skills, modes, latencies, build, totals }
+    }
+
+    /// What one player adds to totals.
+    fn totals(&mut self) -> Vec<i64> {
+        match self.reads {
+            Reads::Skill | Reads::Teams | Reads::Everything | Reads::Fours => Vec::new(),
+            Reads::Eight => vec![i64::from(self.other.below(5) == 0)],
+            Reads::Roles => {
+                let role = self.other.share(&ROLES);
+                (0..ROLES.len()).map(|it| i64::from(it == role)).collect()
+            }
+            Reads::Crowd => vec![1],
+        }
     }
 
     /// A game that lacks one to three players of ten: skill within 40 of each other, 90 % of them with a team.
@@ -298,16 +347,20 @@ mod tests {
     /// A change of the generator is a change of every figure: it shows here.
     #[test]
     fn the_workload_is_the_one_that_was_measured() {
+        assert_eq!(hash([Reads::Skill, Reads::Teams, Reads::Everything, Reads::Eight]), "b2c03bfab5c872e2");
+        assert_eq!(hash([Reads::Fours, Reads::Roles, Reads::Crowd]), "cd00143cc623ec1f");
+    }
+
+    fn hash<const N: usize>(measured: [Reads; N]) -> String {
         let mut hash = Sha256::new();
         for seed in super::super::SEEDS {
-            for reads in [Reads::Skill, Reads::Teams, Reads::Everything, Reads::Eight] {
+            for reads in measured {
                 let mut workload = Workload::new(seed, reads);
                 for _ in 0..1_000 {
                     hash.update(format!("{:?}", workload.ticket()));
                 }
             }
         }
-        let told: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(told, "b2c03bfab5c872e2");
+        hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }
