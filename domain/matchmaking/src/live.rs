@@ -240,6 +240,12 @@ impl Live {
         near.into_iter().map(|near| self.tickets[near as usize]).collect()
     }
 
+    /// Who has to go so that a ticket's names have room beside those of all others; `None` where nobody does for it.
+    pub(crate) fn giving_way(&self, facts: &Facts) -> Option<Vec<TicketId>> {
+        let going = self.engine.giving_way(facts)?;
+        Some(going.into_iter().map(|handle| self.tickets[handle as usize]).collect())
+    }
+
     /// How many tickets it knows.
     pub(crate) fn len(&self) -> usize {
         self.handles.len() + self.turned_away.len()

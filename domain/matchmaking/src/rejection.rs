@@ -57,8 +57,8 @@ pub enum Rejection {
     /// `MatchmakingAttributeInvalid`.
     #[error(transparent)]
     AttributeInvalid(#[from] AttributeFault),
-    /// `MatchmakingRateLimitExceeded`: the tickets that wait name as many different list values or regions as a queue holds. Nobody's fault who
-    /// is told it, and over when some of them are matched.
+    /// `MatchmakingRateLimitExceeded`: the tickets that wait name as many different list values or regions as a queue holds, and none of them
+    /// takes up more than this one would. Nobody's fault who is told it, and over when some of them are matched.
     #[error(
         "the tickets that wait name as many different list values or regions as there is room for beside: ask again later"
     )]

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use mainstay_core::{TicketId, Turn};
 
 use super::again::asked_before;
-use super::create::{Asked, cancel_hopeless, fits_beside_others, nobody_twice, not_elsewhere, timely};
+use super::create::{Asked, give_way, giving_way, is_hopeless, nobody_twice, not_elsewhere, timely};
 use super::pace::Pace;
 use super::{game_only, spec_of, tenure_over};
 use crate::attribute::Facts;
@@ -20,7 +20,7 @@ use crate::queue::Queue;
 use crate::rejection::{Rejection, TeamFault};
 use crate::spec::QueueSpec;
 use crate::terms::{LEASE_SECONDS_MAX, Lease, Terms};
-use crate::ticket::Seated;
+use crate::ticket::{Cancellation, Seated};
 
 /// The game as it stands.
 #[derive(Debug)]
@@ -65,9 +65,13 @@ pub(super) fn create(
         server.server_id = Some(alloc::format!("{}", tenure.session).into());
     }
     let facts = Facts::of(&spec, &Game { members: &members, server: &server })?;
-    fits_beside_others(turn.state(), &facts)?;
+    let going = giving_way(turn.state(), &facts)?;
     pace.catch_up(turn);
     tenure_over::end(turn, &outlived);
+    let hopeless = is_hopeless(turn.state(), &facts);
+    if !hopeless {
+        give_way(turn, going);
+    }
     turn.emit(Event::BackfillCreated {
         ticket: asked.ticket,
         owner,
@@ -77,7 +81,9 @@ pub(super) fn create(
         give_up_after: asked.give_up_after,
         terms: Terms { lease, ..*terms },
     });
-    cancel_hopeless(turn, asked.ticket, &facts);
+    if hopeless {
+        turn.emit(super::canceled(turn.state(), asked.ticket, Cancellation::TicketUnmatchable));
+    }
     Ok(Answer::Ticket(asked.ticket))
 }
 

@@ -56,7 +56,7 @@ pub(super) fn by_player(
     let members = core::slice::from_ref(creator);
     not_elsewhere(turn.state(), Kind::Ordinary, members.iter().map(|member| &member.entity))?;
     let facts = Facts::of(&spec, members)?;
-    fits_beside_others(turn.state(), &facts)?;
+    let going = giving_way(turn.state(), &facts)?;
     pace.catch_up(turn);
     let created = Event::TicketCreated {
         ticket: asked.ticket,
@@ -66,7 +66,7 @@ pub(super) fn by_player(
         give_up_after: asked.give_up_after,
     };
     if invited.is_empty() {
-        emit_searching(turn, asked.ticket, facts, created);
+        emit_searching(turn, asked.ticket, (facts, going), created);
     } else {
         turn.emit(created);
     }
@@ -94,7 +94,7 @@ pub(super) fn by_server(
     admissible(turn.state(), &spec, asked, &players)?;
     not_elsewhere(turn.state(), Kind::Ordinary, players.into_iter())?;
     let facts = Facts::of(&spec, members)?;
-    fits_beside_others(turn.state(), &facts)?;
+    let going = giving_way(turn.state(), &facts)?;
     pace.catch_up(turn);
     let created = Event::TicketCreated {
         ticket: asked.ticket,
@@ -103,18 +103,25 @@ pub(super) fn by_server(
         invited: [].into(),
         give_up_after: asked.give_up_after,
     };
-    emit_searching(turn, asked.ticket, facts, created);
+    emit_searching(turn, asked.ticket, (facts, going), created);
     Ok(Answer::Ticket(asked.ticket))
 }
 
-/// A ticket of these facts searches from its first moment on, if it is not hopeless.
-pub(super) fn emit_searching(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: Facts, made: Event) {
-    let hopeless = is_hopeless(turn.state(), &facts);
+/// A ticket of these facts searches from its first moment on, if it is not hopeless; then nobody gives way to it.
+pub(super) fn emit_searching(
+    turn: &mut Turn<'_, Queue>,
+    ticket: TicketId,
+    (facts, going): (Facts, Vec<TicketId>),
+    made: Event,
+) {
+    if is_hopeless(turn.state(), &facts) {
+        turn.emit(made);
+        turn.emit(super::canceled(turn.state(), ticket, Cancellation::TicketUnmatchable));
+        return;
+    }
+    give_way(turn, going);
     turn.observe(Observation::Read(facts));
     turn.emit(made);
-    if hopeless {
-        turn.emit(super::canceled(turn.state(), ticket, Cancellation::TicketUnmatchable));
-    }
 }
 
 /// Whether a ticket of these facts breaks a rule by itself for as long as it could wait.
@@ -167,15 +174,15 @@ pub(super) fn not_elsewhere<'a>(
     if users.is_empty() { Ok(()) } else { Err(Rejection::MembershipLimitExceeded { kind, users }) }
 }
 
-/// The values and regions that tickets name are bounded in all.
-pub(super) fn fits_beside_others(state: &Queue, facts: &Facts) -> Result<(), Rejection> {
-    let fits = state.engine.as_ref().is_none_or(|live| live.engine.has_room(facts));
-    if fits { Ok(()) } else { Err(Rejection::TooManyValues) }
+/// The values and regions that tickets name are bounded in all: who gives way to a ticket of these facts.
+pub(super) fn giving_way(state: &Queue, facts: &Facts) -> Result<Vec<TicketId>, Rejection> {
+    let Some(live) = &state.engine else { return Ok(Vec::new()) };
+    live.giving_way(facts).ok_or(Rejection::TooManyValues)
 }
 
-/// A ticket that breaks a rule by itself for as long as it could wait is not kept waiting, and is told so.
-pub(super) fn cancel_hopeless(turn: &mut Turn<'_, Queue>, ticket: TicketId, facts: &Facts) {
-    if is_hopeless(turn.state(), facts) {
-        turn.emit(super::canceled(turn.state(), ticket, Cancellation::TicketUnmatchable));
+/// They are asked to come again. What is caught up with after it was asked who they are changes nobody's names.
+pub(super) fn give_way(turn: &mut Turn<'_, Queue>, going: Vec<TicketId>) {
+    for ticket in going {
+        turn.emit(super::canceled(turn.state(), ticket, Cancellation::RetryRequired));
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{TicketId, Turn};
 
-use super::create::{emit_searching, fits_beside_others, not_elsewhere};
+use super::create::{emit_searching, giving_way, not_elsewhere};
 use super::pace::Pace;
 use super::spec_of;
 use crate::attribute::Facts;
@@ -46,20 +46,20 @@ pub(super) fn join(
     not_elsewhere(state, Kind::Ordinary, core::iter::once(&member.entity))?;
     // Its own attributes are judged alone, so that the fault is told to the one whose it is.
     let facts = Facts::of(&spec, core::slice::from_ref(member))?;
-    fits_beside_others(state, &facts)?;
+    giving_way(state, &facts)?;
     let is_last = ticket.missing().all(|missing| *missing == member.entity);
     let whole = if is_last {
         // What its players share may be what another of them brought, who came when there was room for it.
         let members: Vec<Member> = ticket.members.iter().cloned().chain([member.clone()]).collect();
         let facts = Facts::of(&spec, &*members)?;
-        fits_beside_others(state, &facts)?;
-        Some(facts)
+        let going = giving_way(state, &facts)?;
+        Some((facts, going))
     } else {
         None
     };
     pace.catch_up(turn);
-    if let Some(facts) = whole {
-        emit_searching(turn, id, facts, Event::TicketJoined { ticket: id, member: member.clone() });
+    if let Some(whole) = whole {
+        emit_searching(turn, id, whole, Event::TicketJoined { ticket: id, member: member.clone() });
     } else {
         turn.emit(Event::TicketJoined { ticket: id, member: member.clone() });
     }

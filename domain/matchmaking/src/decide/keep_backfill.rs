@@ -5,13 +5,14 @@
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use mainstay_core::{Tenure, TicketId, Turn};
 
 use super::GIVE_UP_AFTER_MAX;
 use super::again::asked_before;
 use super::backfill::{self, NewGame};
-use super::create::{Asked, fits_beside_others, is_hopeless};
+use super::create::{Asked, give_way, giving_way, is_hopeless};
 use super::pace::Pace;
 use super::{spec_of, tenure_over};
 use crate::attribute::Facts;
@@ -75,12 +76,16 @@ pub(super) fn keep(
     {
         return Ok(Answer::Ticket(known.id));
     }
-    let no_match = match backfill::has_room(&spec, &members, places) {
-        Err(no_room) => Some(no_room),
+    let (no_match, going) = match backfill::has_room(&spec, &members, places) {
+        Err(no_room) => (Some(no_room), Vec::new()),
         Ok(()) => {
             let facts = Facts::of(&spec, &Game { members: &members, server: told.server })?;
-            fits_beside_others(state, &facts)?;
-            is_hopeless(state, &facts).then_some(Rejection::Unmatchable)
+            let going = giving_way(state, &facts)?;
+            if is_hopeless(state, &facts) {
+                (Some(Rejection::Unmatchable), Vec::new())
+            } else {
+                (None, going)
+            }
         }
     };
     let ends = no_match.is_some();
@@ -90,6 +95,7 @@ pub(super) fn keep(
     }
     pace.catch_up(turn);
     tenure_over::end(turn, &outlived);
+    give_way(turn, going);
     let members = members.into();
     turn.emit(match open {
         Some(ticket) if ends => Event::BackfillCanceled { ticket, reason: Cancellation::TicketUnmatchable },

@@ -212,6 +212,21 @@ impl Interner {
         texts.filter(|text| !self.ids.contains(*text)).count()
     }
 
+    /// The number of a text, if it is held.
+    pub(super) fn known(&self, text: &Arc<str>) -> Option<u32> {
+        self.ids.get(text).copied()
+    }
+
+    /// By how many each number is held.
+    pub(super) fn holders(&self) -> Vec<u32> {
+        let mut holders: Vec<u32> = self.held.iter().map(|held| held.count).collect();
+        // Of those who hold a set alike, one holds its numbers.
+        for (set, count) in self.alike.iter().filter(|(_, count)| *count > 1) {
+            bits(*set).for_each(|id| holders[id as usize] += count - 1);
+        }
+        holders
+    }
+
     /// How many are held.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
@@ -269,6 +284,10 @@ mod tests {
                 interner.release_all(held.swap_remove((dice >> 40) as usize % held.len()));
             }
             let live = held.iter().fold(0, |all, ids| all | ids);
+            for (id, holders) in (0..8).zip(interner.holders()) {
+                let expected = held.iter().filter(|ids| *ids >> id & 1 == 1).count();
+                assert_eq!(holders as usize, expected, "of {id} in round {round}");
+            }
             for id in 0..8 {
                 assert_eq!(interner.text(id).is_some(), live >> id & 1 == 1, "{id} in round {round}");
             }

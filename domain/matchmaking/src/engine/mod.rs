@@ -30,6 +30,7 @@ mod plan;
 mod pool;
 mod rank;
 mod rest;
+mod room;
 mod search;
 mod sides;
 mod slab;

@@ -315,6 +315,12 @@ impl Slab {
         Ref { words, slab: self, handle }
     }
 
+    /// All rows in use.
+    pub(super) fn all(&self) -> impl Iterator<Item = Ref<'_>> {
+        let rows = (0_u32..).take(self.rows).map(|handle| self.get(handle));
+        rows.filter(|row| row.arrival() != FREE_ROW)
+    }
+
     /// Has rows brought near, all of them at a time.
     pub(super) fn fetch(&self, handles: &[Handle]) {
         let last = self.layout.stride - 1;
@@ -355,6 +361,10 @@ impl Slab {
 }
 
 impl<'a> Ref<'a> {
+    pub(super) const fn handle(&self) -> Handle {
+        self.handle
+    }
+
     pub(super) const fn arrival(&self) -> u64 {
         self.words[ARRIVAL]
     }

@@ -7,6 +7,7 @@ mod cursor;
 mod draw;
 mod gather;
 mod gauges;
+mod giving_way;
 mod laws;
 mod leases;
 mod names;

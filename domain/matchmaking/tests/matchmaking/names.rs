@@ -15,7 +15,7 @@ use crate::world::{
 };
 
 /// So many regions of one's own, each 10 ms away.
-fn own(of: &str, count: u32) -> Option<Value> {
+pub fn own(of: &str, count: u32) -> Option<Value> {
     let names: Vec<String> = (0..count).map(|at| format!("{of}{at}")).collect();
     latencies(&names.iter().map(|name| (name.as_str(), 10)).collect::<Vec<_>>())
 }
@@ -25,12 +25,12 @@ fn with_home(of: &str, count: u32) -> Option<Value> {
     Some(Value::Latencies(own.iter().cloned().chain([("Home".into(), 10)]).collect()))
 }
 
-fn near() -> Rule {
+pub fn near() -> Rule {
     selection(Expansion::Fixed(100))
 }
 
 impl World {
-    fn ended_by(&self, ticket: TicketId) -> Option<Cancellation> {
+    pub fn ended_by(&self, ticket: TicketId) -> Option<Cancellation> {
         match self.queue.ticket(ticket, &Caller::Title).unwrap().stage {
             Stage::Canceled { reason, .. } => Some(reason),
             Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } | Stage::Matched { .. } => None,

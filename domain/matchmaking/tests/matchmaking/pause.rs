@@ -112,8 +112,10 @@ fn what_a_queue_has_no_room_for_is_refused_while_it_is_paused_as_while_it_is_not
             );
         }
         world.queue = world.rebuilt();
-        let region = bring(&named("region", 64, 1), &named("map", 0, 1));
-        let map = bring(&named("region", 0, 1), &named("map", 1_024, 1));
+        // As much as whoever has the most brings, who gives way to less.
+        let others: Vec<String> = named("region", 0, 1).into_iter().chain(named("region", 64, 63)).collect();
+        let region = bring(&others, &named("map", 128, 1));
+        let map = bring(&named("region", 0, 1), &named("map", 1_024, 128));
         assert_eq!(world.try_ticket("region", &region, &[]), Err(Rejection::TooManyValues), "{paused}");
         assert_eq!(world.try_ticket("map", &map, &[]), Err(Rejection::TooManyValues), "{paused}");
         world.cancel(all, Caller::Title).unwrap();
