@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{PlayerOfTicket, TimeToMatchView};
+use super::{PlayerOfTicket, PlayerRequest, TimeToMatchView};
 
 /// How a queue does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -140,7 +140,7 @@ const fn within_default() -> u32 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PartyView {
     /// Who would be in it.
-    pub players: Vec<PlayerOfTicket>,
+    pub players: Vec<PlayerRequest>,
 }
 
 /// What a queue would do.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use mainstay_core::TicketId;
 use serde::{Deserialize, Serialize};
 
-use super::matching::{MatchView, PlayerOfTicket, TicketView};
+use super::matching::{MatchView, PlayerRequest, TicketView};
 
 /// The longest of either, in bytes: a hundred players with 600 bytes of attributes each. A payload has half of it.
 pub const KEPT_BYTES_MAX: usize = 64 * 1024;
@@ -18,7 +18,7 @@ pub struct GameStands {
     /// The queue its players came from.
     pub queue: String,
     /// Who plays, and who is on the way.
-    pub players: Vec<PlayerOfTicket>,
+    pub players: Vec<PlayerRequest>,
     /// How many are wanted; 0: none.
     pub places: u32,
     /// The newest ticket of it whose match the game knows.
@@ -95,6 +95,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::native::PlayerOfTicket;
 
     fn player(name: &str, bytes: usize) -> PlayerOfTicket {
         let attributes = Some(json!({ "note": "x".repeat(bytes) }));

@@ -49,9 +49,23 @@ pub struct TimeToMatchView {
     pub p99_seconds: f64,
 }
 
-/// A player who is to be matched.
+/// A player who is to be matched, or plays already. A misspelt word would be a player without attributes, who is matched with anybody.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlayerRequest {
+    /// Its id, which the studio chooses: of another type than a player, `type!id`.
+    pub player: String,
+    /// Its team, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// What the queue's rules read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Value>,
+}
+
+/// A player of a ticket or a match, as it is told. Whoever reads it passes over what a later version tells besides.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PlayerOfTicket {
     /// Its id, which the studio chooses: of another type than a player, `type!id`.
     pub player: String,
@@ -68,7 +82,7 @@ pub struct PlayerOfTicket {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TicketRequest {
     /// Who.
-    pub players: Vec<PlayerOfTicket>,
+    pub players: Vec<PlayerRequest>,
     /// Whom the one player invites: the ticket searches once each of them has joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invited: Vec<String>,
@@ -81,7 +95,7 @@ pub struct TicketRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BackfillRequest {
     /// Who plays already.
-    pub players: Vec<PlayerOfTicket>,
+    pub players: Vec<PlayerRequest>,
     /// How the game is reached.
     pub server: ReachView,
     /// How many players are wanted at most; absent: as many as fit.
@@ -372,14 +386,16 @@ pub struct StepView {
     pub to: String,
 }
 
-impl PlayerOfTicket {
+impl PlayerRequest {
     /// Who: a player by its id alone, or any entity as `type!id`; `None` where the text is neither.
     #[must_use]
-    pub fn entity(text: &str) -> Option<Entity> {
-        let (kind, id) = text.split_once('!').unwrap_or((Entity::PLAYER, text));
+    pub fn entity(&self) -> Option<Entity> {
+        let (kind, id) = self.player.split_once('!').unwrap_or((Entity::PLAYER, &self.player));
         Entity::new(kind, id)
     }
+}
 
+impl PlayerOfTicket {
     /// A player's id, with its type where that is another than a player's.
     #[must_use]
     pub fn told(entity: &Entity) -> String {

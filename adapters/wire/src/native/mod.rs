@@ -40,8 +40,8 @@ pub use lobby::{
 };
 pub use matching::{
     BackfillRequest, JudgedView, KeptAwayView, LeaseView, MatchView, NeighbourView, OnPlayerTakenOut,
-    PlayerOfTicket, PortProtocol, PortView, QueueView, ReachView, StepView, TicketRequest, TicketView,
-    TimeToMatchView, TogetherView, WhyView,
+    PlayerOfTicket, PlayerRequest, PortProtocol, PortView, QueueView, ReachView, StepView, TicketRequest,
+    TicketView, TimeToMatchView, TogetherView, WhyView,
 };
 pub use objects::{ObjectsRequest, ObjectsView};
 pub use of_state::Within;

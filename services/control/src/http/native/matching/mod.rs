@@ -17,7 +17,7 @@ use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::TicketId;
 use mainstay_matchmaking::{Answer, Command, Entity, Kind, Rejection, Seated};
-use mainstay_wire::native::{Page, PlayerOfTicket, TicketView};
+use mainstay_wire::native::{Page, PlayerOfTicket, PlayerRequest, TicketView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -106,12 +106,15 @@ fn ticket_of(text: &str) -> Result<TicketId, Native> {
 }
 
 /// Players as they were sent; all who are none are told at once.
-fn sent(players: Vec<PlayerOfTicket>) -> Result<Vec<Sent>, Native> {
+fn sent(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
     let mut found = Vec::with_capacity(players.len());
     let mut wrong = Vec::new();
-    for (index, PlayerOfTicket { player, team, attributes }) in players.into_iter().enumerate() {
-        match PlayerOfTicket::entity(&player) {
-            Some(entity) => found.push(Sent { entity, team: team.map(Into::into), attributes }),
+    for (index, player) in players.into_iter().enumerate() {
+        match player.entity() {
+            Some(entity) => {
+                let PlayerRequest { team, attributes, .. } = player;
+                found.push(Sent { entity, team: team.map(Into::into), attributes });
+            }
             None => wrong.push(format!("players[{index}]")),
         }
     }
@@ -201,7 +204,7 @@ async fn free(
 
 /// A player by its id.
 pub(super) fn player_named(player: String) -> Result<Entity, Native> {
-    Ok(sent(vec![PlayerOfTicket { player, ..PlayerOfTicket::default() }])?.swap_remove(0).entity)
+    Ok(sent(vec![PlayerRequest { player, ..PlayerRequest::default() }])?.swap_remove(0).entity)
 }
 
 /// Asks for a ticket by its id, and shows it. Who repeats a call comes to be in no other ticket by it: it looks at the one it has.

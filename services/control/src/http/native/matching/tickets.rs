@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{TicketId, Timestamp};
 use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, Rejection, Seated, Stage};
 use mainstay_wire::multiplay::instant;
-use mainstay_wire::native::{Page, PlayerOfTicket, TicketRequest, TicketView, WhyView};
+use mainstay_wire::native::{Page, PlayerRequest, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -109,7 +109,7 @@ async fn make(
     tag = "matchmaking",
     security(("basic" = []), ("token" = []), ("entity" = [])),
     params(("queue" = String, Path, description = "The queue's name"), ("ticket" = String, Path, description = "Its id")),
-    request_body = PlayerOfTicket,
+    request_body = PlayerRequest,
     responses((status = 200, description = "It has joined, which is durable", body = TicketView), (status = 400, description = "What was sent does not fit the queue", body = Problem), (status = 403, description = "It was not invited", body = Problem), (status = 404, description = "There is no such thing", body = Problem), (status = 409, description = "It has joined before, is in another ticket, or this one is over", body = Problem)),
 )]
 async fn join(
@@ -120,7 +120,7 @@ async fn join(
 ) -> Result<Json<TicketView>, Native> {
     let caller = app.caller(&headers)?;
     let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
-    let player: PlayerOfTicket = super::super::body(body)?;
+    let player: PlayerRequest = super::super::body(body)?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
     let player = sent(vec![player])?;
     let command = |mut players: Vec<Seated>, form| Command::JoinTicket {
