@@ -18,7 +18,7 @@ const BODY_BYTES_A_SECOND_MIN: u64 = 64 * 1024;
 
 /// Whose errors a path answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
+pub(super) enum Face {
     /// Unity's gateway.
     Unity,
     /// Our own.
@@ -29,7 +29,7 @@ impl Face {
     /// Where Unity's gateway has its paths.
     const UNITY: [&str; 4] = ["/v1/allocations/projects/", "/multiplay/", "/api/multiplay/", "/auth/"];
 
-    fn of(path: &str) -> Self {
+    pub(super) fn of(path: &str) -> Self {
         if Self::UNITY.iter().any(|root| path.starts_with(root)) { Self::Unity } else { Self::Native }
     }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -111,14 +111,15 @@ async fn answer(face: &Face, request: Request) -> Result<Vec<u8>, Refusal> {
 }
 
 async fn read(request: Request, max: usize) -> Result<Bytes, Refusal> {
+    let length = request.body().size_hint().upper();
     let body = Bytes::from_request(request, &()).await.map_err(|rejection| {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            Refusal::too_large(max)
+            Refusal::too_large(length, max)
         } else {
             Refusal::unread(format!("the body was not read: {}", rejection.body_text()))
         }
     })?;
-    if body.len() > max { Err(Refusal::too_large(max)) } else { Ok(body) }
+    if body.len() > max { Err(Refusal::too_large(Some(body.len() as u64), max)) } else { Ok(body) }
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

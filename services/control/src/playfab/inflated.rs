@@ -32,5 +32,5 @@ fn gunzipped(body: &[u8], max: usize) -> Result<Bytes, Refusal> {
         .take(one_more)
         .read_to_end(&mut plain)
         .map_err(|error| Refusal::unread(format!("the body says that it is gzip, and is not: {error}")))?;
-    if plain.len() > max { Err(Refusal::too_large(max)) } else { Ok(plain.into()) }
+    if plain.len() > max { Err(Refusal::too_large(None, max)) } else { Ok(plain.into()) }
 }

@@ -78,9 +78,12 @@ impl Refusal {
         Self::new((StatusCode::BAD_REQUEST, "MS-U102"), ("InvalidRequest", 1071), message)
     }
 
-    /// The body is larger than any call's.
-    pub(super) fn too_large(max: usize) -> Self {
-        let message = format!("the body has more than {max} bytes");
+    /// The body is larger than any call's; how large, where that is said.
+    pub(super) fn too_large(length: Option<u64>, max: usize) -> Self {
+        let message = match length {
+            Some(length) => format!("the body has {length} bytes, and at most {max} are read"),
+            None => format!("the body has more than {max} bytes"),
+        };
         Self::new((StatusCode::PAYLOAD_TOO_LARGE, "MS-U102"), ("InvalidRequest", 1071), message)
     }
 

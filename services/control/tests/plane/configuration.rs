@@ -1,5 +1,6 @@
 //! `/v1/configuration`: YAML in, all of it or every reason at once.
 
+use mainstay_config::limits::FILE_BYTES_MAX;
 use serde_json::json;
 
 use crate::support::{ADMIN, ALLOCATOR, Answer, World, basic};
@@ -82,5 +83,8 @@ async fn put_configuration_is_the_administrators_and_bounded() {
     world.call("PUT", "/v1/configuration", None, ARENA.into()).await.expect(401, "MS-A001");
     assert_eq!(world.call("GET", "/v1/configuration", Some(&basic(ALLOCATOR)), vec![]).await.status, 200);
     let long = format!("{ARENA}# {}", "x".repeat(1 << 20));
-    world.put("/v1/configuration", ADMIN, &long).await.expect(413, "MS-U102");
+    let refused = world.put("/v1/configuration", ADMIN, &long).await;
+    refused.expect(413, "MS-U102");
+    let told = refused.body["detail"].as_str().unwrap();
+    assert_eq!(told, format!("the body has {} bytes, and at most {FILE_BYTES_MAX} are read", long.len()));
 }

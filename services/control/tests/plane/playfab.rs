@@ -70,7 +70,10 @@ async fn every_refusal_is_an_envelope_whoever_refused() {
     let answer = post(&world, login, &[], &json!({ "TitleId": "OTHER", "CustomId": "a" })).await;
     refused(&answer, 400, ("InvalidTitleId", 1004));
     let large = json!({ "TitleId": TITLE, "CustomId": "x".repeat(20_000) });
-    refused(&post(&world, login, &[], &large).await, 413, ("InvalidRequest", 1071));
+    let answer = post(&world, login, &[], &large).await;
+    refused(&answer, 413, ("InvalidRequest", 1071));
+    let told = answer.body["errorMessage"].as_str().unwrap();
+    assert!(told.ends_with(" bytes, and at most 16384 are read"), "{told}");
 
     let find = "/Match/GetMatch";
     refused(&post(&world, find, &[], &json!({})).await, 401, ("EntityTokenMissing", 1334));

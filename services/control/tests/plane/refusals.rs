@@ -98,6 +98,8 @@ async fn a_native_body_over_the_limit_is_413() {
     let world = world().await;
     let answer = world.call("POST", "/v1/allocations", Some(&basic(ADMIN)), vec![b' '; 1 << 20]).await;
     answer.expect(413, "MS-U102");
+    let told = answer.body["detail"].as_str().unwrap();
+    assert!(told.starts_with("the body has 1048576 bytes, and at most "), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

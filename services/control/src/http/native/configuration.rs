@@ -5,10 +5,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
-use mainstay_config::limits::FILE_BYTES_MAX;
 use mainstay_config::{Code, Refused, SourceFile, check_files, load};
 use mainstay_fleet::catalog::Edit;
 use mainstay_wire::native::ConfigurationView;
@@ -28,7 +27,7 @@ use crate::lobby::supports;
 const NAMELESS: &str = "configuration";
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(read, apply)).layer(DefaultBodyLimit::max(FILE_BYTES_MAX))
+    OpenApiRouter::new().routes(routes!(read, apply))
 }
 
 #[utoipa::path(
