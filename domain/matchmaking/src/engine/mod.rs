@@ -39,6 +39,7 @@ mod teams;
 mod tests;
 mod walk;
 
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -138,6 +139,8 @@ pub struct Engine {
     entered: Option<Timestamp>,
     /// Who came up to this moment is in the pool: a turn that is late does not match whom nobody could have met then.
     come: Timestamp,
+    /// Of those who came back whom nobody can meet yet: a turn that is late works off moments at which they were away.
+    away: BTreeSet<Handle>,
     /// Up to where the batches of moments are over.
     batched: Cursor,
 }
@@ -165,6 +168,7 @@ impl Engine {
             listed_further: Vec::new(),
             entered: None,
             come: Timestamp::EPOCH,
+            away: BTreeSet::new(),
             batched: Cursor::start_of(Timestamp::EPOCH),
             plan,
         }
@@ -193,8 +197,7 @@ impl Engine {
         rows().all(|row| row.texts & mixed != 0) || sets || totals || regions
     }
 
-    /// Everything up to here was looked at before this engine was built: who came by then has come, also where it is away now and
-    /// comes back.
+    /// Everything up to here was looked at before this engine was built: who came by then has come.
     pub fn goes_on(&mut self, until: Cursor) {
         (self.come, self.batched) = (until.at, until);
     }
@@ -256,7 +259,13 @@ impl Engine {
             self.games.insert(handle, game);
         }
         let comes = self.comes(place.since);
-        if comes <= self.come {
+        let is_away = match entry {
+            Entry::Back { at, .. } => self.agenda.after(at) > self.come,
+            Entry::New | Entry::Anew { .. } | Entry::Waits { .. } => false,
+        };
+        if is_away {
+            self.away.insert(handle);
+        } else if comes <= self.come {
             self.pool.insert(&self.plan, &self.slab, handle);
         }
         match entry {
@@ -383,7 +392,8 @@ impl Engine {
         self.pool.let_in(&self.plan, &mut self.slab);
         let row = self.slab.get(handle);
         let since = row.since();
-        if self.comes(since) <= self.come {
+        let is_away = !self.away.is_empty() && self.away.remove(&handle);
+        if !is_away && self.comes(since) <= self.come {
             self.pool.remove(&self.plan, &self.slab, row);
         }
         self.agenda.remove(&self.slab, (handle, row), since);
@@ -442,10 +452,13 @@ impl Engine {
         self.come = before.max(at);
         // Those who have come already, and wait for their first look, are in their first step.
         let first = usize::from(before >= at);
-        let comes = |(handle, _): &(Handle, u16)| self.comes(self.slab.get(*handle).since()) > before;
+        let comes = |(handle, _): &(Handle, u16)| {
+            self.away.contains(handle) || self.comes(self.slab.get(*handle).since()) > before
+        };
         let (coming, entering): (Vec<_>, Vec<_>) =
             self.agenda.entering(&self.slab, at, first).into_iter().partition(comes);
         for (handle, step) in coming {
+            self.away.remove(&handle);
             // Whoever is gathered may have passed some before it is met.
             if step > 0 {
                 self.slab.set_step(handle, step, self.plan.row(step));

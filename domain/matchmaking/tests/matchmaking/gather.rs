@@ -12,8 +12,8 @@ use mainstay_matchmaking::{Amount, Attributes, Caller, Command, Cursor, Event, K
 
 use crate::draw::Dice;
 use crate::world::{
-    World, declared, difference, equality, fixed, growing, member, number, number_value, region, seated,
-    spec, text, with_teams,
+    World, declared, difference, equality, fixed, growing, member, number, number_value, player, region,
+    seated, spec, text, with_teams,
 };
 
 /// One that gathers for so many milliseconds.
@@ -433,4 +433,41 @@ fn who_cancels_as_a_batch_is_found_is_in_none() {
     world.cancel(tickets[1], Caller::Title).unwrap();
     assert_eq!(world.matched(), [["20", "30"]]);
     assert_eq!(world.status(tickets[0]), "WaitingForMatch");
+}
+
+/// A turn that is late works off the moments since, and whoever comes back in it was away at them: what is found then would be judged by
+/// limits of a moment still to come. (World 64 of the simulator.)
+#[test]
+fn who_comes_back_in_a_late_turn_was_away_at_the_moments_before() {
+    let limits = [0.0, 5.0].map(|limit| Some(number(limit)));
+    let skill = difference("skill", Expansion::Custom { base: None, values: limits.into(), every: 2 });
+    let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
+    let (venue, gather) = (Some(Venue::Server(allocation)), Gather::for_ms(1_000));
+    let mut world =
+        World::new(QueueSpec::new(Declared { venue, gather, ..declared(2, 2, vec![skill]) }).unwrap());
+    let comes = |after: u64, name: &str, skill: f64, give_up_after: u32, world: &mut World| {
+        world.pass(Duration::from_millis(after));
+        let (ticket, form) = (world.id(), world.queue.form());
+        let creator = member(name, &[number_value(skill)]);
+        let caller = Caller::Player(player(name));
+        let asked = Command::CreateTicket { ticket, caller, creator, invited: vec![], give_up_after, form };
+        world.run(asked).unwrap();
+        ticket
+    };
+    let other = comes(100, "other", 5.0, 600, &mut world);
+    let gives_up = comes(800, "gives up", 0.0, 2, &mut world);
+    let back = comes(200, "back", 0.0, 600, &mut world);
+    world.pass(Duration::from_millis(1_400));
+    assert_eq!([gives_up, back].map(|ticket| world.status(ticket)), ["WaitingForServer"; 2]);
+    // One gives up 400 ms from now, and the other ticket's limit is wider 100 ms later.
+    world.now = world.now + Duration::from_millis(550);
+    world.run(Command::Due).unwrap();
+    assert_eq!(world.status(gives_up), "Canceled");
+    assert_eq!([other, back].map(|ticket| world.status(ticket)), ["WaitingForMatch"; 2]);
+    let mut lost = world.clone();
+    lost.queue = lost.rebuilt();
+    for mut world in [world, lost] {
+        world.seconds(1);
+        assert_eq!([other, back].map(|ticket| world.status(ticket)), ["WaitingForServer"; 2]);
+    }
 }
