@@ -72,6 +72,39 @@ pub fn queue(dice: &mut Dice) -> QueueSpec {
     }
 }
 
+/// For how long a queue gathers that does: shorter and longer than a step, and no divisor of one.
+pub fn gather(dice: &mut Dice) -> Gather {
+    Gather::for_ms([100, 1_000, 2_300, 9_000][dice.below(4) as usize])
+}
+
+/// A queue of any kind that gathers; every other one of those that have the best matches of all who were gathered.
+pub fn gathering(dice: &mut Dice) -> QueueSpec {
+    let is_batched = dice.one_in(2);
+    loop {
+        let drawn = queue(dice);
+        let mut declared = Declared { gather: gather(dice), ..drawn.declared().clone() };
+        if is_batched {
+            declared.min_match_size = declared.max_match_size;
+            declared.rules.retain(|rule| match rule.kind {
+                RuleKind::StringEquality { .. }
+                | RuleKind::Difference { .. }
+                | RuleKind::TeamDifference { .. }
+                | RuleKind::TeamSizeBalance { .. }
+                | RuleKind::TeamTicketSizeSimilarity => true,
+                RuleKind::SetIntersection { .. }
+                | RuleKind::MatchTotal { .. }
+                | RuleKind::RegionSelection { .. } => false,
+            });
+            if !declared.rules.iter().any(|rule| matches!(rule.kind, RuleKind::Difference { .. })) {
+                continue;
+            }
+        }
+        if let Ok(spec) = QueueSpec::new(declared) {
+            return spec;
+        }
+    }
+}
+
 fn teams(dice: &mut Dice) -> Vec<TeamSpec> {
     let max = 1 + dice.below(3);
     let teams = 2 + usize::from(dice.one_in(4));

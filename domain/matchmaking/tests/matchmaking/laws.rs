@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use mainstay_core::{StateMachine, TicketId, Timestamp};
-use mainstay_matchmaking::spec::{Declared, QueueSpec, RuleKind};
+use mainstay_matchmaking::spec::QueueSpec;
 use mainstay_matchmaking::{BackfillStage, BackfillTicket, Caller, Event, Queue, Stage, Ticket, laws};
 use proptest::prelude::*;
 
-use crate::draw::{Dice, queue};
-use crate::oracle::{Waiting, missed, missed_among, waiting, why_not};
-use crate::random::{Step, gather, step};
+use crate::draw::{Dice, gathering, queue};
+use crate::oracle::{Waiting, looked_at, missed_among, waiting, why_not};
+use crate::random::{Step, step};
 use crate::world::World;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -101,59 +101,12 @@ fn told(journal: &[(Timestamp, Event)]) -> String {
     })
 }
 
-/// A queue of any kind that gathers; every other one of those that have the best matches of all who were gathered.
-fn gathering(seed: u64) -> QueueSpec {
-    let mut dice = Dice(seed);
-    let is_batched = dice.one_in(2);
-    loop {
-        let drawn = queue(&mut dice);
-        let mut declared = Declared { gather: gather(&mut dice), ..drawn.declared().clone() };
-        if is_batched {
-            declared.min_match_size = declared.max_match_size;
-            declared.rules.retain(|rule| match rule.kind {
-                RuleKind::StringEquality { .. }
-                | RuleKind::Difference { .. }
-                | RuleKind::TeamDifference { .. }
-                | RuleKind::TeamSizeBalance { .. }
-                | RuleKind::TeamTicketSizeSimilarity => true,
-                RuleKind::SetIntersection { .. }
-                | RuleKind::MatchTotal { .. }
-                | RuleKind::RegionSelection { .. } => false,
-            });
-            if !declared.rules.iter().any(|rule| matches!(rule.kind, RuleKind::Difference { .. })) {
-                continue;
-            }
-        }
-        if let Ok(spec) = QueueSpec::new(declared) {
-            return spec;
-        }
-    }
-}
-
-/// A group that was a match at the last moment at which anybody was looked at, of those who had come by then.
-fn missed_since(spec: &QueueSpec, world: &World) -> Option<Vec<Waiting>> {
-    let at = spec.gather.last_until(world.now);
-    let configured = world.journal.iter().rev().find(|(_, event)| matches!(event, Event::Configured { .. }));
-    if configured.is_some_and(|(configured, _)| *configured >= at) {
-        return None;
-    }
-    let had_come = |it: &Waiting| {
-        let back = match it {
-            Waiting::Ticket(ticket) => match ticket.stage {
-                Stage::Searching(searching) => searching.back,
-                Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => {
-                    None
-                }
-            },
-            Waiting::Game(game) => match game.stage {
-                BackfillStage::Searching(searching) => searching.back,
-                BackfillStage::Matched { .. } | BackfillStage::Canceled { .. } => None,
-            },
-        };
-        it.since() < at && back.is_none_or(|back| back < at)
-    };
-    let mut all = waiting(&world.queue);
-    all.retain(had_come);
+/// A group that was a match when anybody was looked at last.
+fn missed(spec: &QueueSpec, world: &World) -> Option<Vec<Waiting>> {
+    let configured =
+        |(at, event): &(Timestamp, Event)| matches!(event, Event::Configured { .. }).then_some(*at);
+    let configured = world.journal.iter().rev().find_map(configured).unwrap();
+    let (all, at) = looked_at(spec, &world.queue, configured, world.now);
     if all.len() <= TRIED_MAX { missed_among(spec, &all, at) } else { None }
 }
 
@@ -194,10 +147,8 @@ proptest! {
         for it in steps {
             step(&mut world, &mut spec, &mut made, it);
             judge.judge(&world)?;
-            if waiting(&world.queue).len() <= TRIED_MAX {
-                let left = missed(&spec, &world.queue, world.now);
-                prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
-            }
+            let left = missed(&spec, &world);
+            prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
         }
     }
 
@@ -211,20 +162,20 @@ proptest! {
     /// The same of queues that gather, where a match is missed if it was one when anybody was looked at last.
     #[test]
     fn every_match_of_a_queue_that_gathers_is_one_and_none_is_missed(seed in any::<u64>(), steps in steps()) {
-        let mut spec = gathering(seed);
+        let mut spec = gathering(&mut Dice(seed));
         let mut world = World::new(spec.clone());
         let mut judge = Judge { shadow: Queue::new(3), told: 0 };
         let mut made = Vec::new();
         for it in steps {
             step(&mut world, &mut spec, &mut made, it);
             judge.judge(&world)?;
-            let left = missed_since(&spec, &world);
+            let left = missed(&spec, &world);
             prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
         }
     }
 
     #[test]
     fn a_rebuilt_queue_that_gathers_forms_the_same_matches(seed in any::<u64>(), steps in steps(), cuts in any::<u64>()) {
-        live_alike(|| gathering(seed), steps, cuts)?;
+        live_alike(|| gathering(&mut Dice(seed)), steps, cuts)?;
     }
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::spec::{Merge, Missing, QueueSpec, Rule, RuleKind};
-use mainstay_matchmaking::{Amount, BackfillStage, BackfillTicket, Member, Queue, Stage, Ticket, Value};
+use mainstay_matchmaking::spec::{Gather, Merge, Missing, QueueSpec, Rule, RuleKind};
+use mainstay_matchmaking::{
+    Amount, BackfillStage, BackfillTicket, Member, Queue, Searching, Stage, Ticket, Value,
+};
 
 /// A waiting ticket.
 #[derive(Debug, Clone)]
@@ -34,11 +36,17 @@ impl Waiting {
 
     /// Since when it waits.
     pub fn since(&self) -> Timestamp {
-        self.searching().0
+        self.searching().since
     }
 
-    fn searching(&self) -> (Timestamp, u64) {
-        let searching = match self {
+    /// From when on it can be met: whoever is gathered waits for the next time that anybody is looked at, and so does whoever comes back.
+    pub fn comes(&self, gather: Gather) -> Timestamp {
+        let Searching { since, back, .. } = self.searching();
+        gather.next_after(back.map_or(since, |back| back.max(since)))
+    }
+
+    fn searching(&self) -> Searching {
+        match self {
             Self::Ticket(ticket) => match ticket.stage {
                 Stage::Searching(searching) => searching,
                 Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => {
@@ -51,8 +59,7 @@ impl Waiting {
                     panic!("it does not search")
                 }
             },
-        };
-        (searching.since, searching.arrival)
+        }
     }
 
     fn waited(&self, now: Timestamp) -> u32 {
@@ -71,12 +78,22 @@ pub fn waiting(queue: &Queue) -> Vec<Waiting> {
     tickets.cloned().map(Waiting::Ticket).chain(games.cloned().map(Waiting::Game)).collect()
 }
 
-/// Any group of tickets that is a match now; `None` where there is none at all.
-pub fn missed(spec: &QueueSpec, queue: &Queue, now: Timestamp) -> Option<Vec<Waiting>> {
-    missed_among(spec, &waiting(queue), now)
+/// Everything that was looked at when anything was last, and when that was. Where a queue gathers those who come, whoever has come or come back since
+/// waits for the next time; and so does everybody where its limits have changed since.
+pub fn looked_at(
+    spec: &QueueSpec,
+    queue: &Queue,
+    configured: Timestamp,
+    now: Timestamp,
+) -> (Vec<Waiting>, Timestamp) {
+    let at = spec.gather.last_until(now);
+    let is_anew = spec.gather.next_after(configured) > at;
+    let mut all = waiting(queue);
+    all.retain(|it| it.comes(spec.gather) <= at && !is_anew);
+    (all, at)
 }
 
-/// Any group of these that is.
+/// Any group of these that is a match; `None` where there is none at all.
 pub fn missed_among(spec: &QueueSpec, all: &[Waiting], now: Timestamp) -> Option<Vec<Waiting>> {
     assert!(all.len() <= 14, "{} tickets are too many to try everything", all.len());
     (0..1_u32 << all.len())
@@ -115,7 +132,7 @@ pub fn why_not(spec: &QueueSpec, group: &[Waiting], now: Timestamp) -> Option<St
 
 /// The age by which a rule of the whole match is judged: that of the ticket that has waited longest.
 fn eldest(group: &[Waiting], now: Timestamp) -> u32 {
-    group.iter().min_by_key(|it| it.searching()).unwrap().waited(now)
+    group.iter().min_by_key(|it| (it.since(), it.searching().arrival)).unwrap().waited(now)
 }
 
 fn is_optional(rule: &Rule, waited: u32) -> bool {

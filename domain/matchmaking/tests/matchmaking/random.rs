@@ -8,7 +8,7 @@ use mainstay_matchmaking::spec::{Declared, Gather, QueueSpec};
 use mainstay_matchmaking::{Answer, Caller, Command, Kind, Member, Rejection, Seated, Terms};
 use uuid::Uuid;
 
-use crate::draw::{Dice, REGIONS, tightened, values};
+use crate::draw::{Dice, REGIONS, gather, tightened, values};
 use crate::world::{World, member, player, region, seated, server};
 
 /// A step of a random day.
@@ -132,11 +132,6 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
         Err(other) => panic!("{other:?}"),
     }
     assert!(world.queue.tickets_of(&player(&name), &Caller::Title).is_ok());
-}
-
-/// For how long a queue gathers that does: shorter and longer than a step, and no divisor of one.
-pub fn gather(dice: &mut Dice) -> Gather {
-    Gather::for_ms([100, 1_000, 2_300, 9_000][dice.below(4) as usize])
 }
 
 /// Asks for a ticket of the other kind under an id that is taken.

@@ -3,27 +3,33 @@
 use std::sync::Arc;
 
 use mainstay_core::TicketId;
-use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation, Venue};
+use mainstay_matchmaking::spec::{Declared, Gather, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{
     Attributes, Caller, Command, Entity, Lease, Member, Seated, ServerDetails, Stage, TakenOut, Terms,
 };
 use uuid::Uuid;
 
 use super::World;
-use super::draw::{Dice, REGIONS, queue, tightened, values};
+use super::draw::{Dice, REGIONS, gather, gathering, queue, tightened, values};
 use super::oracle;
 use crate::laws::Broken;
+use crate::random::mix;
 
 /// How many players there are: few enough that they meet their own open tickets.
 const PLAYERS: u64 = 16;
 /// So many may wait; more could not be searched by trying everything.
 const WAITING_MAX: usize = 9;
+/// One in how many queues gathers those who come; and one in how many changes has it not gather any more, and as many gather for so long.
+const GATHERS_IN: u64 = 3;
+const GATHERS_ANEW_IN: u64 = 6;
 /// So many of the last requests may be repeated.
 const ASKED_MAX: usize = 8;
 
 impl World {
     pub(super) fn draw_queue(&mut self) -> Arc<QueueSpec> {
-        let drawn = queue(&mut Dice(self.random.next()));
+        let lot = self.random.next();
+        let gathers = mix(lot).is_multiple_of(GATHERS_IN);
+        let drawn = if gathers { gathering(&mut Dice(lot)) } else { queue(&mut Dice(lot)) };
         if !self.random.chance(400_000) {
             return Arc::new(drawn);
         }
@@ -73,8 +79,13 @@ impl World {
             (Some(_), 1 | 2) if self.decided.paused().is_some() => Command::Resume,
             (Some(_), 1) => Command::Pause,
             (Some(spec), 2..=4) => {
-                let rules = tightened(&spec, self.random.next());
-                let declared = Declared { rules, ..spec.declared().clone() };
+                let lot = self.random.next();
+                let gather = match mix(lot) % GATHERS_ANEW_IN {
+                    0 => Gather::NONE,
+                    1 => gather(&mut Dice(lot)),
+                    _ => spec.gather,
+                };
+                let declared = Declared { rules: tightened(&spec, lot), gather, ..spec.declared().clone() };
                 Command::Configure(QueueSpec::new(declared).map_or(spec, Arc::new))
             }
             (Some(_) | None, _) => Command::Configure(self.draw_queue()),

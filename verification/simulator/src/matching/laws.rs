@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine as _, TicketId, Timestamp};
+use mainstay_matchmaking::spec::Gather;
 use mainstay_matchmaking::{Caller, Event};
 
 use super::World;
-use super::oracle::{Waiting, missed, waiting, why_not};
+use super::oracle::{Waiting, looked_at, missed_among, waiting, why_not};
 use crate::laws::{Broken, ensure};
 
 /// So many may wait for everything to be tried in bearable time.
@@ -22,6 +23,7 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
             let group = group(world, tickets.chain(backfill.iter().map(|filled| filled.ticket)))?;
             judge_match(world, at, *id, &group, late)?;
             world.counts.matches += 1;
+            world.counts.gathered += u64::from(gathers(world));
             world.counts.backfilled += u64::from(backfill.is_some());
             world.decided.apply(at, event);
             return judge_seats(world, *id, &group);
@@ -29,6 +31,7 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
         Event::MatchHeld { id, tickets, .. } => {
             let group = group(world, tickets.iter().map(|(ticket, _)| *ticket))?;
             judge_match(world, at, *id, &group, late)?;
+            world.counts.gathered += u64::from(gathers(world));
             world.holds(*id, group);
         }
         Event::MatchPlaced { hold, .. } => {
@@ -65,6 +68,11 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
     Ok(())
 }
 
+/// Whether the queue gathers those who come.
+fn gathers(world: &World) -> bool {
+    world.decided.spec().is_some_and(|spec| spec.gather != Gather::NONE)
+}
+
 /// The tickets of a match as they wait.
 fn group(world: &World, ids: impl Iterator<Item = TicketId>) -> Result<Vec<Waiting>, Broken> {
     let all = waiting(&world.decided);
@@ -96,23 +104,25 @@ fn judge_match(
     };
     let seed = group.iter().find(is_seed);
     let seed = seed.ok_or_else(|| Broken::new("a match is formed around one of its tickets", id))?;
-    let came = group.iter().map(Waiting::since).max().unwrap_or(at);
-    let own = (0..=at.since(seed.since()).as_secs()).map(|waited| seed.since() + Duration::from_secs(waited));
-    let moments = [at, world.configured].into_iter().chain(own);
-    let broken = why_not(spec, group, at);
-    let holds = broken.is_none()
-        || (late
-            && moments.filter(|it| (came..=at).contains(it)).any(|it| why_not(spec, group, it).is_none()));
+    let moments = match spec.gather {
+        Gather::NONE => moments(world, at, (seed, group), late),
+        gather => gatherings(gather, at, group, late),
+    };
+    ensure(
+        !moments.is_empty(),
+        "a queue that gathers matches whoever came before one of its moments, at that moment",
+        || format!("at {at:?}, around {}: {group:?}", seed.id()),
+    )?;
+    let holds = moments.iter().any(|it| why_not(spec, group, *it).is_none());
     ensure(holds, "every match keeps every rule of its queue, and of its teams, as it is formed", || {
-        format!("{broken:?} at {at:?}, around {}: {group:?}", seed.id())
+        format!("{:?} at {at:?}, around {}: {group:?}", why_not(spec, group, at), seed.id())
     })?;
-    let games: Vec<Waiting> = waiting(&world.decided).into_iter().filter(Waiting::is_game).collect();
-    if late || games.is_empty() || group.iter().any(Waiting::is_game) {
-        return Ok(());
-    }
-    let others: Vec<Waiting> =
-        waiting(&world.decided).into_iter().filter(|it| !it.is_game() && it.id() != seed.id()).collect();
-    if others.len() > TRIED_MAX {
+    let (games, mut others): (Vec<Waiting>, Vec<Waiting>) = waiting(&world.decided)
+        .into_iter()
+        .filter(|it| it.comes(spec.gather) <= at)
+        .partition(Waiting::is_game);
+    others.retain(|it| it.id() != seed.id());
+    if late || games.is_empty() || group.iter().any(Waiting::is_game) || others.len() > TRIED_MAX {
         return Ok(());
     }
     let served_first = games.iter().find(|game| {
@@ -126,6 +136,29 @@ fn judge_match(
     ensure(served_first.is_none(), "where a game could take a ticket, it is served first", || {
         format!("{served_first:?} at {at:?} and {seed:?}")
     })
+}
+
+/// The moments at which a match may have been looked for that is formed now: a turn that is late works off those since.
+fn moments(
+    world: &World,
+    at: Timestamp,
+    (seed, group): (&Waiting, &[Waiting]),
+    late: bool,
+) -> Vec<Timestamp> {
+    if !late {
+        return vec![at];
+    }
+    let came = group.iter().map(Waiting::since).max().unwrap_or(at);
+    let own = (0..=at.since(seed.since()).as_secs()).map(|waited| seed.since() + Duration::from_secs(waited));
+    let moments = [at, world.configured].into_iter().chain(own);
+    moments.filter(|it| (came..=at).contains(it)).collect()
+}
+
+/// The same of a queue that gathers. Those who come at such a moment wait for the next.
+fn gatherings(gather: Gather, at: Timestamp, group: &[Waiting], late: bool) -> Vec<Timestamp> {
+    let first = group.iter().map(|it| it.comes(gather)).max();
+    let all = std::iter::successors(first, |moment| Some(gather.next_after(*moment)));
+    all.take_while(|moment| *moment <= at).filter(|moment| late || *moment == at).collect()
 }
 
 /// "Team assignments survive": seats taken before are kept, a ticket is not divided, and nobody is in a match twice or missing.
@@ -165,10 +198,11 @@ fn judge_seats(world: &World, id: MatchId, group: &[Waiting]) -> Result<(), Brok
 /// "a ticket that a brute-force matcher on a small pool could match is not left for ever": not once everything due was looked at.
 pub(super) fn none_is_missed(world: &mut World, at: Timestamp) -> Result<(), Broken> {
     let Some(spec) = world.decided.spec() else { return Ok(()) };
-    if world.decided.paused().is_some() || waiting(&world.decided).len() > TRIED_MAX {
+    let (all, at) = looked_at(spec, &world.decided, world.configured, at);
+    if world.decided.paused().is_some() || all.len() > TRIED_MAX {
         return Ok(());
     }
-    let left = missed(spec, &world.decided, at);
+    let left = missed_among(spec, &all, at);
     world.counts.tried += 1;
     ensure(left.is_none(), "no match that could be is left unmade", || format!("at {at:?}: {left:?}"))
 }

@@ -3,8 +3,8 @@
 //! What goes wrong is drawn for each world: syncs that fail, a store that is away, crashes that keep, drop or tear what was
 //! written, an engine that is forgotten, turns that come late, clocks that differ from one process to the next,
 //! configurations that change, requests that are repeated because their answers were lost, games' processes that end while
-//! nobody looks, a fleet that refuses, or whose answers come late or twice. Queues, players and the checker that
-//! tries everything are those of the domain's own law tests; they share nothing with the engine.
+//! nobody looks, a fleet that refuses, or whose answers come late or twice. One queue in three gathers those who come. Queues,
+//! players and the checker that tries everything are those of the domain's own law tests; they share nothing with the engine.
 
 mod callers;
 #[path = "../../../../domain/matchmaking/tests/matchmaking/draw.rs"]
@@ -83,6 +83,8 @@ pub struct Counts {
     pub matches: u64,
     /// Of them, with a game that went on.
     pub backfilled: u64,
+    /// Groups that were found by a queue that gathers.
+    pub gathered: u64,
     /// Tickets that ended otherwise.
     pub canceled: u64,
     /// Process crashes.
