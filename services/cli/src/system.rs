@@ -26,6 +26,14 @@ pub fn take_descriptors() {
     }
 }
 
+/// Has the allocator give back what nobody uses, on threads of its own. Without it each thread gives back what it freed as it allocates on,
+/// and whoever compacts a journal hardly does: it would keep its second state until it is needed again.
+pub fn give_memory_back() {
+    if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
+        tracing::warn!(%error, "the allocator has no threads of its own: memory that is freed is given back late");
+    }
+}
+
 /// What asks a long-running command to end.
 pub struct Endings {
     terminate: Signal,

@@ -70,6 +70,7 @@ pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure
     refuse_plain(arguments)?;
     let addresses = listen::choose(arguments.ports, &arguments.listen, Ports::of(data_dir).as_ref())?;
     system::take_descriptors();
+    system::give_memory_back();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
