@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::Cause;
 use crate::port::{Head, Reader};
@@ -25,7 +25,7 @@ use tables::Bounds;
 /// How many turns one transaction takes: some milliseconds, so that readers of the history see it grow.
 const PAGE_TURNS: u32 = 1_024;
 /// How many rows one [`History::prune`] deletes.
-const PRUNE_STEP: u32 = 2_000;
+const PRUNE_STEP: usize = 2_000;
 /// The most rows one [`History::find`] returns: a page of a list.
 pub const FIND_ROWS_MAX: u32 = 1_000;
 /// The most subjects of one row: an event names a server, its machine, its allocation, its fleet.
@@ -218,20 +218,16 @@ impl History {
     /// # Errors
     /// Where writing fails.
     pub fn prune(&mut self, now: Timestamp, retention: Retention) -> Result<Pruned, HistoryError> {
-        let transaction = self.conn.transaction()?;
         let cut = now.back(retention.age_max).unix_ms().cast_signed();
         let rows_max = i64::try_from(retention.rows_max).unwrap_or(i64::MAX);
-        // Rows have rising ids without holes but at the old end, so the newest id tells how many there are.
-        let sql = "DELETE FROM history WHERE id IN
-                       (SELECT id FROM history WHERE at < ?1 OR id <= (SELECT max(id) FROM history) - ?2
-                        ORDER BY id LIMIT ?3)";
-        let gone = transaction.execute(sql, params![cut, rows_max, PRUNE_STEP])?;
-        let _subjects = transaction.execute(
-            "DELETE FROM subjects WHERE row < (SELECT coalesce(min(id), 9223372036854775807) FROM history)",
-            [],
-        )?;
+        let gone = tables::outlived(&self.conn, cut, rows_max, PRUNE_STEP)?;
+        if gone.is_empty() {
+            return Ok(Pruned::All);
+        }
+        let transaction = self.conn.transaction()?;
+        gone.iter().try_for_each(|row| tables::forget(&transaction, row))?;
         transaction.commit()?;
-        Ok(if gone == usize::try_from(PRUNE_STEP).unwrap_or(usize::MAX) { Pruned::Some } else { Pruned::All })
+        Ok(if gone.len() < PRUNE_STEP { Pruned::All } else { Pruned::Some })
     }
 
     /// Rows with ids below `before` (`i64::MAX`: the newest), newest first, at most `rows_max` and [`FIND_ROWS_MAX`].

@@ -135,6 +135,40 @@ pub(super) fn insert(
     subjects.iter().try_for_each(|subject| name.execute(params![subject, row]).map(|_one| ()))
 }
 
+/// A row that is not kept: its id, and its subjects as they are written.
+pub(super) type Outlived = (i64, String);
+
+/// Rows have rising ids, so no more than so many are newer than this.
+const TOO_MANY: &str =
+    "SELECT id, subjects FROM history WHERE id <= (SELECT max(id) FROM history) - ?1 ORDER BY id LIMIT ?2";
+/// Shard by shard, because that is how rows are found by age: this is asked each second, and a history has a million.
+const TOO_OLD: &str = "SELECT id, subjects FROM followed CROSS JOIN history ON history.shard = followed.shard WHERE at < ?1 LIMIT ?2";
+
+/// Some of the rows that are older than `cut`, or more than `rows_max`: `step` at most.
+pub(super) fn outlived(
+    conn: &Connection,
+    cut: i64,
+    rows_max: i64,
+    step: usize,
+) -> rusqlite::Result<Vec<Outlived>> {
+    let mut found = Vec::new();
+    for (sql, bound) in [(TOO_MANY, rows_max), (TOO_OLD, cut)] {
+        let left = i64::try_from(step - found.len()).unwrap_or(i64::MAX);
+        let mut rows = conn.prepare_cached(sql)?;
+        for row in rows.query_map([bound, left], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            found.push(row?);
+        }
+    }
+    Ok(found)
+}
+
+/// Deletes a row, and where it is found.
+pub(super) fn forget(conn: &Connection, (id, subjects): &Outlived) -> rusqlite::Result<()> {
+    let mut name = conn.prepare_cached("DELETE FROM subjects WHERE subject = ?1 AND row = ?2")?;
+    subjects.split(BETWEEN).try_for_each(|subject| name.execute(params![subject, id]).map(|_one| ()))?;
+    conn.prepare_cached("DELETE FROM history WHERE id = ?1")?.execute([id]).map(|_one| ())
+}
+
 /// Which rows are looked for.
 pub(super) enum Bounds {
     /// With ids below this.
@@ -222,4 +256,23 @@ fn row_of(row: &Row<'_>) -> rusqlite::Result<HistoryRow> {
         subjects: subjects.split(BETWEEN).filter(|subject| !subject.is_empty()).map(Into::into).collect(),
         detail: row.get(6)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scan of a full history each second took more than a third of a core.
+    #[test]
+    fn what_is_not_kept_is_found_without_reading_what_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let conn = prepare(&dir.path().join("history.sqlite")).unwrap_or_else(|_| panic!("a new file"));
+        for sql in [TOO_MANY, TOO_OLD] {
+            let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = plan.query_map([0, 0], |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+            assert!(steps.iter().any(|step| step.starts_with("SEARCH history")), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.starts_with("SCAN history")), "{steps:?}");
+        }
+    }
 }

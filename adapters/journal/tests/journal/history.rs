@@ -78,6 +78,35 @@ fn rows_go_by_age_and_by_count() {
     assert_eq!(history.follow(&mut journal, tell).unwrap(), 0, "what went does not come back");
 }
 
+/// Shards are followed one after another, so an old row may stand behind a newer one of another.
+#[test]
+fn an_old_row_behind_a_newer_one_goes_and_so_do_its_subjects() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let mut journal = store.open("a", 1);
+    let mut history = History::open(dir.path()).unwrap();
+    let mut one = Teller::of(&journal.lead(&shard("fleet/1")).unwrap());
+    let mut two = Teller::of(&journal.lead(&shard("fleet/2")).unwrap());
+    let turns = one.turns(&[1; 3]);
+    let _space = journal.append(&turns).unwrap();
+    let _space = journal.append(&two.turns(&[1])).unwrap();
+    assert_eq!(history.follow(&mut journal, tell).unwrap(), 4);
+    let age_max = Duration::from_secs(1_000_000);
+    assert_eq!(
+        history.prune(turns[1].at + age_max, Retention { age_max, rows_max: 100 }).unwrap(),
+        Pruned::All
+    );
+    let kept = history.find(About::Everything, i64::MAX, 100).unwrap();
+    assert_eq!(
+        kept.iter().map(|row| (row.shard.as_str(), row.seq.0)).collect::<Vec<_>>(),
+        [("fleet/1", 3), ("fleet/1", 2)]
+    );
+    drop(history);
+    let conn = rusqlite::Connection::open(dir.path().join("history.sqlite")).unwrap();
+    let named = "SELECT count(*) FROM subjects WHERE row NOT IN (SELECT id FROM history)";
+    assert_eq!(conn.query_row(named, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+}
+
 #[test]
 fn what_was_compacted_away_unseen_is_told_as_a_gap() {
     let dir = tempfile::tempdir().unwrap();
