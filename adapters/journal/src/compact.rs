@@ -92,6 +92,11 @@ impl<M: Stored, W: Watch<M>> StoredFold<M, W> {
         Self { state: empty, watch }
     }
 
+    /// Whom a turn concerns is for those who tell them: here they would only gather, a hundred bytes for each ticket of a queue.
+    fn nobody_is_told(&mut self) {
+        let _untold = self.state.take_touched();
+    }
+
     /// The state, once everything is taken, and who watched it.
     pub fn into_parts(self) -> (M, W) {
         (self.state, self.watch)
@@ -109,6 +114,7 @@ impl<M: Stored, W: Watch<M>> Fold for StoredFold<M, W> {
             self.state.apply(at, &event);
         }
         self.watch.snapshot(&self.state);
+        self.nobody_is_told();
         Ok(())
     }
 
@@ -118,6 +124,7 @@ impl<M: Stored, W: Watch<M>> Fold for StoredFold<M, W> {
             self.state.apply(turn.at, event);
         }
         self.watch.turn(&self.state, turn.at, &events);
+        self.nobody_is_told();
         Ok(())
     }
 

@@ -105,6 +105,28 @@ fn bytes_that_nobody_knows_are_kept() {
     assert_eq!((head.snapshot, head.oldest), (None, Seq(1)));
 }
 
+/// A second state of a large queue is large enough without a list of everything it holds.
+#[test]
+fn a_state_that_is_rebuilt_keeps_no_list_of_whom_its_turns_concern() {
+    use mainstay_core::StateMachine as _;
+    use mainstay_matchmaking::{Event, Queue};
+    let undone = || Event::PlacementUndone { id: "00000000-0000-0000-0000-000000000001".parse().unwrap() };
+    let mut queue = Queue::new(1);
+    queue.apply(at(1), &undone());
+    assert_eq!(queue.take_touched().len(), 1, "the event concerns somebody");
+    let (mut fold, mut bytes) = (StoredFold::new(Queue::new(1)), Vec::new());
+    Queue::store(&[undone()], &mut bytes);
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let mut teller = Teller::of(&store.open("a", 1).lead(&shard("queue/1")).unwrap());
+    fold.take_turn(&teller.turn_with(1, bytes)).unwrap();
+    assert_eq!(fold.into_state().take_touched(), []);
+    let mut fold = StoredFold::new(Queue::new(1));
+    for chunk in Queue::story_chunks(std::iter::once((at(1), undone()))) {
+        fold.take_chunk(&chunk).unwrap();
+    }
+    assert_eq!(fold.into_state().take_touched(), []);
+}
+
 #[test]
 fn a_writer_goes_on_while_its_journal_is_compacted() {
     let dir = tempfile::tempdir().unwrap();
