@@ -42,7 +42,8 @@ pub fn missed(preset: Preset, pools: u64) -> Result<(), Failure> {
             day.step(&command, Duration::from_secs(1 + seed % 5))?;
             let Some(spec) = day.queue.spec() else { continue };
             checks += 1;
-            missed += u64::from(oracle::missed(spec, &day.queue, day.now).is_some());
+            let waiting = oracle::waiting(&day.queue);
+            missed += u64::from(oracle::missed_among(spec, &waiting, day.now).is_some());
         }
     }
     say!("matches missed, {preset:?}: {missed} of {checks} checks");
