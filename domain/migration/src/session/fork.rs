@@ -10,6 +10,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads, Side, Standing};
+use crate::session::handover::HANDOVER_MAX;
 use crate::session::reign::{Contest, Mandate, Phase, Reign};
 use crate::session::words::{Cause, Output};
 use crate::session::{Contact, Leadership, Session};
@@ -170,7 +171,9 @@ impl<G: Guards> Session<G> {
             }
             (Leads::Yes(_) | Leads::Accedes, Leadership::Vacant(vacancy)) => {
                 let endorsed = vacancy.endorsed == Some(from);
-                let alone = vacancy.quorum == super::vacancy::Quorum::Missing && self.has_lost_host();
+                // Whom its host named may have had its turn before this peer heard that it leads.
+                let is_free = self.has_lost_host() || now >= vacancy.since + HANDOVER_MAX;
+                let alone = vacancy.quorum == super::vacancy::Quorum::Missing && is_free;
                 let in_vain = self.waits_in_vain(now);
                 if stamp > self.stamp() && (endorsed || alone || in_vain) {
                     self.follow_fork(now, from, stamp);

@@ -22,7 +22,7 @@ use crate::state::{Piece, StateError, StateId};
 use crate::{Guards, PeerId, Stamp};
 
 /// How long a host waits for its successor.
-const HANDOVER_MAX: Duration = Duration::from_secs(2);
+pub(super) const HANDOVER_MAX: Duration = Duration::from_secs(2);
 /// How much of that it waits for its lobby, where it is not known to be away: half, for the successor needs some of it, too.
 const LOBBY_PATIENCE: Duration = Duration::from_secs(1);
 

@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::hint::{Hint, HintList, HintVersion};
+use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
 use crate::session::{Leadership, Presence, Session};
 use crate::{Epoch, Guards, PeerId};
 
@@ -59,6 +59,12 @@ impl<G: Guards> Session<G> {
         if links != self.counted.links && may_change {
             self.counted = Counted { links, since: Some(now) };
         }
+    }
+
+    /// The game says so. While there is no host nobody else's list tells this peer of itself.
+    pub(super) fn be_suitable(&mut self, can_be_host: CanBeHost) {
+        self.hint.can_be_host = can_be_host;
+        self.learn_who_can(self.me(), self.reported_hint());
     }
 
     /// What this peer tells of itself.

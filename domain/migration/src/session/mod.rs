@@ -240,7 +240,7 @@ impl<G: Guards> Session<G> {
             Input::State(piece) => self.write_state(now, piece),
             Input::StateMissed => self.miss_piece(),
             Input::Play(bytes) => self.play(now, bytes),
-            Input::Suitable(can_be_host) => self.hint.can_be_host = can_be_host,
+            Input::Suitable(can_be_host) => self.be_suitable(can_be_host),
             Input::Reachable { nat, ping_ms } => {
                 let ping_ms = self.hint.steady_ping(ping_ms);
                 self.hint = Hint { nat, ping_ms, ..self.hint };

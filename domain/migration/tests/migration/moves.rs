@@ -248,6 +248,20 @@ fn nobody_is_host_before_its_game_says_so() {
     assert_eq!(net.host(), peer(3));
 }
 
+/// "the game deems that the client has sufficient information": it may do so while there is no host.
+#[test]
+fn whose_game_says_so_while_there_is_no_host_is_one() {
+    let mut net = Net::of(2);
+    net.give(peer(2), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    assert!(net.seen[&peer(2)].reports.is_empty(), "nobody can be host yet");
+    net.give(peer(2), Input::Suitable(CanBeHost::Yes));
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(2));
+}
+
 /// "net_migrate_timeout - … All migration(s) must occur for the session within this time frame or host migration will
 /// terminated."
 #[test]

@@ -319,3 +319,25 @@ fn a_minority_of_whom_nobody_can_be_host_ends_as_any_other() {
     let ended = Output::Ended(End::Failed(Failure::NoMajority));
     assert!([3, 4].iter().all(|id| net.seen[&peer(*id)].outputs.contains(&ended)));
 }
+
+/// A side's host gives way to a larger one, which its member hears only once it no longer waits for that one: it comes over all the same.
+#[test]
+fn who_hears_late_whom_its_side_merged_under_comes_over() {
+    let mut net = Net::of(6);
+    net.give(peer(3), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    for one in [2, 3] {
+        [4, 5, 6].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    net.kill(peer(1));
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_secs(1));
+    assert_eq!([3, 5, 6].map(|id| net.session(peer(id)).leader()), [peer(2), peer(4), peer(4)]);
+    net.cut.clear();
+    net.cut_both(peer(3), peer(4));
+    step_until(&mut net, |net| net.session(peer(2)).leader() == peer(4));
+    net.run(Duration::from_millis(1_500));
+    net.cut.clear();
+    net.run(Duration::from_secs(5));
+    assert_eq!((net.host(), net.session(peer(3)).leader()), (peer(4), peer(4)));
+}
