@@ -7,7 +7,7 @@ use mainstay_config::{
     Accepted, Bound, BuildPath, Config, Found, MachineSize, SourceFile, check_files, load,
 };
 use mainstay_core::slot;
-use mainstay_matchmaking::spec::Venue;
+use mainstay_matchmaking::spec::{Unread, Venue};
 
 fn example(name: &str) -> Config {
     let path = format!("{}/../../examples/{name}/mainstay.yaml", env!("CARGO_MANIFEST_DIR"));
@@ -195,13 +195,21 @@ queues:
   - { Name: byId, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildId: 29ba9d61 }
   - { Name: byAlias, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildAliasParams: { AliasId: 29ba9d61 } }
   - { Name: asShown, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: true, BuildId: europe/ranked }
+  - { name: beside, minMatchSize: 2, maxMatchSize: 2, allocate: { fleet: europe, buildConfiguration: ranked }, buildAliasParams: { aliasId: a } }
   - { name: without, minMatchSize: 2, maxMatchSize: 2 }
+  - { Name: off, MinMatchSize: 2, MaxMatchSize: 2, ServerAllocationEnabled: false, BuildId: 29ba9d61 }
 ";
     let config = load(&[SourceFile::new("a.yaml", text)]).unwrap().config;
-    for name in ["ours", "byId", "byAlias", "asShown"] {
+    for name in ["ours", "byId", "byAlias", "asShown", "beside"] {
         let Some(Venue::Server(allocation)) = &config.queues[name].spec.venue else { panic!("{name}") };
         assert_eq!((&*allocation.fleet, &*allocation.build_configuration), ("europe", "ranked"), "{name}");
         assert_eq!(allocation.build.is_some(), name.starts_with("by"), "shown again as it came");
     }
-    assert_eq!(config.queues["without"].spec.venue, None);
+    // A build stands for nothing beside servers in our words, where a queue that named both could not be set again; and is kept where
+    // there are no servers.
+    assert_eq!(config.queues["beside"].spec.unread, Unread::default());
+    for (name, build) in [("without", None), ("off", Some("29ba9d61"))] {
+        let spec = &config.queues[name].spec;
+        assert_eq!((&spec.venue, spec.unread.build_id.as_deref()), (&None, build), "{name}");
+    }
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mainstay_core::{MatchId, TicketId, Timestamp};
-use mainstay_matchmaking::spec::{Delta, Expansion, QueueSpec, RuleKind};
-use mainstay_matchmaking::{Amount, Attributes, Entity, Match, Member, Seated, Value as Found};
+use mainstay_matchmaking::spec::{Delta, Expansion, QueueSpec, RuleKind, UNREAD_BYTES_MAX, Unread};
+use mainstay_matchmaking::{
+    Amount, Attributes, Entity, Match, Member, Seated, TEXT_BYTES_MAX, TEXTS_MAX, Value as Found,
+};
 use mainstay_wire::playfab::answer::MatchAnswer;
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use mainstay_wire::playfab::request::CreateServerTicket;
@@ -431,6 +433,65 @@ fn an_expansion_with_another_rules_list_is_a_fault() {
             "rule near: its CustomExpansion has DifferenceOverrides, which is of other rules: MaxLatencyOverrides"
         );
     }
+}
+
+/// What nothing reads is shown as it was told: whoever turns servers on again, or `MatchAny` off, finds it.
+#[test]
+fn what_nothing_reads_is_shown_as_it_was_told() {
+    let rule = |name: &str, default: Value| {
+        json!({ "Name": name, "Attribute": { "Path": name, "Source": "User" }, "AttributeNotSpecifiedBehavior": "MatchAny",
+            "DefaultAttributeValue": default, "Difference": 1, "MinIntersectionSize": 1, "Weight": 1 })
+    };
+    let told = |allocation: bool, default: Value| {
+        read(
+            json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": allocation, "BuildId": "build",
+            "BuildAliasParams": { "AliasId": "alias" }, "DifferenceRules": [rule("skill", default)],
+            "SetIntersectionRules": [rule("maps", json!(["arena"]))] }),
+        )
+    };
+    let spec = QueueSpec::new(told(false, json!(5)).declared(None).unwrap()).unwrap();
+    let shown = MatchmakingQueueConfig::of(spec.declared());
+    assert_eq!(shown.build_id.as_deref(), Some("build"));
+    assert_eq!(shown.build_alias_params.as_ref().map(|it| &*it.alias_id), Some("alias"));
+    assert_eq!(shown.difference_rules[0].default_attribute_value, Some(json!(5)));
+    assert_eq!(shown.set_intersection_rules[0].default_attribute_value, Some(json!(["arena"])));
+    assert_eq!(shown.declared(None).unwrap(), *spec.declared(), "and set again it is the same queue");
+    assert!(told(true, json!(5)).build().is_err(), "with servers both are read");
+}
+
+/// Of what nothing reads as much is kept as a rule could read.
+#[test]
+fn what_nothing_reads_is_no_longer_than_what_a_rule_could_read() {
+    let told = |texts: usize, bytes: usize| {
+        let maps: Vec<String> = (0..texts).map(|_| "x".repeat(bytes)).collect();
+        let rule = json!({ "Name": "m".repeat(255), "Attribute": { "Path": "maps" }, "MinIntersectionSize": 1,
+            "AttributeNotSpecifiedBehavior": "MatchAny", "DefaultAttributeValue": maps });
+        let queue = read(
+            json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "SetIntersectionRules": [rule] }),
+        );
+        QueueSpec::new(queue.declared(None).unwrap())
+    };
+    let most = (TEXTS_MAX * (TEXT_BYTES_MAX + 3) + 1) + 255;
+    assert_eq!(most, UNREAD_BYTES_MAX);
+    assert!(told(TEXTS_MAX, TEXT_BYTES_MAX).is_ok());
+    let faults = told(TEXTS_MAX, TEXT_BYTES_MAX + 1).unwrap_err();
+    assert_eq!(faults[0].place, "DefaultAttributeValue", "{faults:?}");
+}
+
+/// Types without such a behavior pass it over: their default is read, or is none of theirs.
+#[test]
+fn a_behavior_that_a_type_has_not_makes_no_default_unread() {
+    let rule = |name: &str| {
+        json!({ "Name": name, "Attribute": { "Path": name }, "AttributeNotSpecifiedBehavior": "MatchAny",
+            "DefaultAttributeValue": 5, "Difference": 1, "Min": 1, "Max": 2 })
+    };
+    let team = |name: &str| json!({ "Name": name, "MinTeamSize": 1, "MaxTeamSize": 1 });
+    let queue =
+        read(json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "Teams": [team("a"), team("b")],
+        "MatchTotalRules": [rule("total")], "TeamDifferenceRules": [rule("skill")] }));
+    let declared = queue.declared(None).unwrap();
+    assert_eq!(declared.unread, Unread::default());
+    assert_eq!(MatchmakingQueueConfig::of(&declared).declared(None), Ok(declared));
 }
 
 /// How a rule is written with an expansion, in the list of its type.

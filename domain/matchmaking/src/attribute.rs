@@ -93,6 +93,16 @@ pub enum AttributeFault {
         /// Where it looked.
         path: Arc<str>,
     },
+    /// No region was measured.
+    #[error(
+        "rule {rule}: the list of regions at `{path}` is empty: send each with its latency, as [{{\"region\": \"EastUs\", \"latency\": 80}}]"
+    )]
+    NoRegions {
+        /// Which rule.
+        rule: Arc<str>,
+        /// Where it looked.
+        path: Arc<str>,
+    },
     /// None of the regions is one of the queue's.
     #[error("rule {rule}: none of the regions at `{path}` is one of the queue's")]
     UnknownRegions {
@@ -346,7 +356,12 @@ impl<P: Party + ?Sized> Reader<'_, P> {
             // Who measured none waits until the rule gives way, if it does.
             let may_be_none = measured.is_empty() && rule.optional_after.is_some();
             if own.is_empty() && !may_be_none {
-                return Err(AttributeFault::UnknownRegions { rule: self.rule.clone(), path: self.path() });
+                let (rule, path) = (self.rule.clone(), self.path());
+                return Err(if measured.is_empty() {
+                    AttributeFault::NoRegions { rule, path }
+                } else {
+                    AttributeFault::UnknownRegions { rule, path }
+                });
             }
             common = Some(match common {
                 None => own,

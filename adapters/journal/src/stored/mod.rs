@@ -74,6 +74,8 @@ const V5: u8 = 5;
 const V6: u8 = 6;
 /// The format of a queue since it can gather those who come: it only appends variants.
 const V7: u8 = 7;
+/// The format of a queue since it keeps what it is told and nothing reads: it only appends variants.
+const V8: u8 = 8;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
 
@@ -178,7 +180,7 @@ stored! {
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event,
-        V7 = queue_v1::Event<'_>, V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
+        V8 = queue_v1::Event<'_>, V7 = queue_v1::Event<'_>, V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
     Lobby, mainstay_lobby::Event, V1 = lobby_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;

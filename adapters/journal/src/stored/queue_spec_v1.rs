@@ -1,4 +1,4 @@
-//! Format 1 of what a queue matches by, and what formats 6 and 7 append to it.
+//! Format 1 of what a queue matches by, and what formats 6 to 8 append to it.
 
 use std::sync::Arc;
 
@@ -47,6 +47,35 @@ pub(super) struct Allocation<'a> {
 enum Build<'a> {
     Id(&'a str),
     Alias(&'a str),
+}
+
+/// What nothing reads, beside the specification too.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Unread<'a> {
+    build_id: Option<&'a str>,
+    build_alias: Option<&'a str>,
+    #[serde(borrow)]
+    defaults: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> From<&'a spec::Unread> for Unread<'a> {
+    fn from(spec::Unread { build_id, build_alias, defaults }: &'a spec::Unread) -> Self {
+        Self {
+            build_id: build_id.as_deref(),
+            build_alias: build_alias.as_deref(),
+            defaults: defaults.iter().map(|(rule, json)| (&**rule, &**json)).collect(),
+        }
+    }
+}
+
+impl From<Unread<'_>> for spec::Unread {
+    fn from(Unread { build_id, build_alias, defaults }: Unread<'_>) -> Self {
+        Self {
+            build_id: build_id.map(Into::into),
+            build_alias: build_alias.map(Into::into),
+            defaults: defaults.into_iter().map(|(rule, json)| (rule.into(), json.into())).collect(),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -180,6 +209,7 @@ impl<'a> From<&'a QueueSpec> for Spec<'a> {
             visibility: Visibility { players_matching, time_to_match },
             venue: _,
             gather: _,
+            unread: _,
         } = spec.declared();
         Self {
             name,
@@ -215,6 +245,7 @@ impl From<Spec<'_>> for QueueSpec {
             },
             venue: None,
             gather: Gather::NONE,
+            unread: spec::Unread::default(),
         })
     }
 }
@@ -224,6 +255,12 @@ impl Spec<'_> {
     pub(super) fn at(self, venue: spec::Venue) -> QueueSpec {
         let declared = QueueSpec::from(self).declared().clone();
         QueueSpec::kept(Declared { venue: Some(venue), ..declared })
+    }
+
+    /// The same of one that was told what nothing reads.
+    pub(super) fn told(self, venue: Option<Venue<'_>>, ms: u32, unread: Unread<'_>) -> QueueSpec {
+        let declared = self.gathering(venue, ms).declared().clone();
+        QueueSpec::kept(Declared { unread: unread.into(), ..declared })
     }
 
     /// With a place for each match, if there is one, for one that gathers for so many milliseconds.

@@ -1,9 +1,9 @@
-//! Formats 1 to 7 of a queue's events: each only appends cases, so that one enum reads all.
+//! Formats 1 to 8 of a queue's events: each only appends cases, so that one enum reads all.
 
 use std::sync::Arc;
 
 use mainstay_core::{MatchId, TicketId, Timestamp};
-use mainstay_matchmaking::spec::{Gather, QueueSpec, Venue};
+use mainstay_matchmaking::spec::{Gather, QueueSpec, Unread, Venue};
 use mainstay_matchmaking::{self as domain, Entity, Event as DomainEvent};
 use serde::{Deserialize, Serialize};
 
@@ -182,13 +182,25 @@ pub(super) enum Event<'a> {
         venue: Option<queue_spec_v1::Venue<'a>>,
         gather_ms: u32,
     },
+    /// Since format 8: a queue that was told what nothing reads. Of any other is told as before.
+    ConfiguredWithUnread {
+        spec: Spec<'a>,
+        form: u32,
+        venue: Option<queue_spec_v1::Venue<'a>>,
+        gather_ms: u32,
+        unread: queue_spec_v1::Unread<'a>,
+    },
 }
 
 impl<'a> Event<'a> {
     fn configured(spec: &'a QueueSpec, form: u32) -> Self {
+        let (venue, gather_ms) = (spec.venue.as_ref().map(Into::into), spec.gather.ms());
+        if spec.unread != Unread::default() {
+            let unread = (&spec.unread).into();
+            return Self::ConfiguredWithUnread { spec: spec.into(), form, venue, gather_ms, unread };
+        }
         if spec.gather != Gather::NONE {
-            let venue = spec.venue.as_ref().map(Into::into);
-            return Self::ConfiguredGathering { spec: spec.into(), form, venue, gather_ms: spec.gather.ms() };
+            return Self::ConfiguredGathering { spec: spec.into(), form, venue, gather_ms };
         }
         match &spec.venue {
             None => Self::Configured { spec: spec.into(), form },
@@ -378,6 +390,9 @@ impl From<Event<'_>> for DomainEvent {
             }
             Event::ConfiguredGathering { spec, form, venue, gather_ms } => {
                 Self::Configured { spec: Arc::new(spec.gathering(venue, gather_ms)), form }
+            }
+            Event::ConfiguredWithUnread { spec, form, venue, gather_ms, unread } => {
+                Self::Configured { spec: Arc::new(spec.told(venue, gather_ms, unread)), form }
             }
             Event::MatchHeld { id, tickets, regions } => {
                 Self::MatchHeld { id, tickets: tickets.into(), regions: shared(&regions) }

@@ -7,7 +7,7 @@ use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, PlayFabBuild, QueueSpec, Rule,
-    RuleKind, ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
+    RuleKind, ServerAllocation, Shown, Source, TeamSpec, Unread, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
@@ -19,10 +19,10 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0701{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0801{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     // The formats before have the same bytes for all that they knew.
-    for format in [1, 2, 3, 4, 5, 6] {
+    for format in [1, 2, 3, 4, 5, 6, 7] {
         bytes[0] = format;
         assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     }
@@ -96,6 +96,7 @@ fn configured(venue: Venue) -> Event {
         visibility: Visibility::default(),
         venue: Some(venue),
         gather: Gather::NONE,
+        unread: Unread::default(),
     });
     Event::Configured { spec: Arc::new(spec), form: 3 }
 }
@@ -275,6 +276,7 @@ fn queues_keep_their_bytes() {
         visibility: Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden },
         venue: None,
         gather: Gather::NONE,
+        unread: Unread::default(),
     }));
     let cursor = Cursor { at: at(300), kind: Kind::Ordinary, arrival: 7 };
     let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2) };
@@ -365,11 +367,35 @@ fn a_base_beside_overrides_keeps_its_bytes() {
             visibility: Visibility::default(),
             venue: None,
             gather: Gather::NONE,
+            unread: Unread::default(),
         });
         Event::Configured { spec: Arc::new(spec), form: 3 }
     };
     keeps_its_bytes(of(Some(3)), "0001710202000001017200060303020102000500000003");
     keeps_its_bytes(of(None), "00017102020000010172000602020102000500000003");
+}
+
+/// Since format 8: what a queue was told and nothing reads.
+#[test]
+fn what_nothing_reads_keeps_its_bytes() {
+    let Event::Configured { spec, form } = configured(Venue::Session { lobby: "lan".into() }) else {
+        panic!("it is configured")
+    };
+    let told = |build_id: Option<&str>, build_alias: Option<&str>, defaults| {
+        let unread =
+            Unread { build_id: build_id.map(Arc::from), build_alias: build_alias.map(Arc::from), defaults };
+        let declared = Declared { venue: None, unread, ..spec.declared().clone() };
+        Event::Configured { spec: Arc::new(QueueSpec::kept(declared)), form }
+    };
+    let defaults = vec![("r".into(), "5".into())];
+    keeps_its_bytes(told(Some("b"), None, defaults), "1e01710202000000000000030000010162000101720135");
+    keeps_its_bytes(told(None, Some("a"), vec![]), "1e017102020000000000000300000001016100");
+    let unread = Unread { build_id: Some("b".into()), ..Unread::default() };
+    let all = Declared { unread, gather: Gather::for_ms(1_000), ..spec.declared().clone() };
+    keeps_its_bytes(
+        Event::Configured { spec: Arc::new(QueueSpec::kept(all)), form },
+        "1e01710202000000000000030101036c616ee8070101620000",
+    );
 }
 
 /// Since format 7: how long those who come are gathered, wherever matches are played.

@@ -6,7 +6,7 @@ use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, PlayFabBuild, QueueSpec, Rule,
-    RuleKind, ServerAllocation, Shown, Source, TeamSpec, Venue, Visibility, Weight,
+    RuleKind, ServerAllocation, Shown, Source, TeamSpec, Unread, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
@@ -214,9 +214,13 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
     let rule = (text(), option::of(any::<u32>()), rule_kind())
         .prop_map(|(name, optional_after, kind)| Rule { name, optional_after, kind });
     let sizes = (any::<u32>(), any::<u32>(), option::of(any::<u32>()));
-    let told = (visibility, option::of(venue()), any::<u32>());
+    let builds = (option::of(text()), option::of(text()), vec((text(), text()), 0..3));
+    let unread =
+        builds.prop_map(|(build_id, build_alias, defaults)| Unread { build_id, build_alias, defaults });
+    let unread = prop_oneof![Just(Unread::default()), unread];
+    let told = (visibility, option::of(venue()), any::<u32>(), unread);
     (text(), sizes, vec(team, 0..3), vec(rule, 0..3), texts(), told).prop_map(
-        |(name, sizes, teams, rules, regions, (visibility, venue, gather_ms))| {
+        |(name, sizes, teams, rules, regions, (visibility, venue, gather_ms, unread))| {
             let (min_match_size, max_match_size, max_ticket_size) = sizes;
             Arc::new(QueueSpec::kept(Declared {
                 name,
@@ -229,6 +233,7 @@ fn spec() -> impl Strategy<Value = Arc<QueueSpec>> {
                 visibility,
                 venue,
                 gather: Gather::for_ms(gather_ms),
+                unread,
             }))
         },
     )

@@ -15,7 +15,7 @@ use super::key::Key;
 use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
 use super::walk::Walk;
-use crate::spec::{Declared, Gather, QueueSpec, TeamSpec, Visibility};
+use crate::spec::{Declared, Gather, QueueSpec, TeamSpec, Unread, Visibility};
 
 /// What stands in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,7 @@ fn plan_of(players: u32, teams: Vec<TeamSpec>) -> Plan {
         visibility: Visibility::default(),
         venue: None,
         gather: Gather::NONE,
+        unread: Unread::default(),
     };
     Plan::new(&QueueSpec::new(declared).unwrap())
 }

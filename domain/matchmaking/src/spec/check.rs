@@ -26,6 +26,8 @@ pub const TEAMS_MAX: usize = MATCH_SIZE_WITH_TEAMS_MAX as usize;
 pub const RULES_MAX: usize = 20;
 /// The most regions a queue may name: as many as one word has bits. PlayFab knows about 60.
 pub const REGIONS_MAX: usize = 64;
+/// The most bytes of what a queue is told and nothing reads, in all: the longest list that a rule could read, as JSON with quotes and commas.
+pub const UNREAD_BYTES_MAX: usize = TEXTS_MAX * (TEXT_BYTES_MAX + 3) + 1 + RULE_NAME_CHARS_MAX;
 /// The largest latency that a rule may allow, in milliseconds: what is measured above counts as one more, in 16 bits.
 pub const LATENCY_MAX: u32 = 65_533;
 const LATENCY_TOO_LARGE: &str = "a latency above 65533 ms; for no limit leave the rule out, or have it end";
@@ -85,6 +87,12 @@ impl QueueSpec {
         let gather = declared.gather.ms();
         faults.ensure(gather <= GATHER_MS_MAX, "gather", || {
             alloc::format!("{gather} ms, at most {GATHER_MS_MAX}")
+        });
+        let unread = declared.unread.bytes();
+        faults.ensure(unread <= UNREAD_BYTES_MAX, "DefaultAttributeValue", || {
+            alloc::format!(
+                "{unread} bytes that nothing reads, at most {UNREAD_BYTES_MAX}: leave out the defaults beside MatchAny, and the build where servers are off"
+            )
         });
         if faults.0.is_empty() { Ok(Self(declared)) } else { Err(faults.0) }
     }

@@ -9,7 +9,7 @@ pub(crate) mod rule;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub use self::check::{Fault, QueueSpec};
+pub use self::check::{Fault, QueueSpec, UNREAD_BYTES_MAX};
 pub use self::expansion::{Delta, EXPANSIONS_MAX, Expansion, Threshold};
 pub use self::gather::{GATHER_MS_MAX, Gather};
 pub use self::room::NoRoom;
@@ -39,6 +39,34 @@ pub struct Declared {
     pub venue: Option<Venue>,
     /// How long those who come are gathered before they are looked at.
     pub gather: Gather,
+    /// What it was told and nothing reads.
+    pub unread: Unread,
+}
+
+/// What a queue was told and nothing reads, kept to be shown as it came: whoever turns it on again finds it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unread {
+    /// `BuildId`, while `ServerAllocationEnabled` is false.
+    pub build_id: Option<Arc<str>>,
+    /// `BuildAliasParams.AliasId`, likewise.
+    pub build_alias: Option<Arc<str>>,
+    /// `DefaultAttributeValue` beside `MatchAny`: by rule, each a text of JSON.
+    pub defaults: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Unread {
+    /// The same of a queue whose servers are said otherwise.
+    #[must_use]
+    pub fn without_build(self) -> Self {
+        Self { build_id: None, build_alias: None, ..self }
+    }
+
+    /// What it takes, in bytes.
+    fn bytes(&self) -> usize {
+        let builds = self.build_id.iter().chain(&self.build_alias).map(|id| id.len());
+        let defaults = self.defaults.iter().map(|(rule, json)| rule.len() + json.len());
+        builds.chain(defaults).sum()
+    }
 }
 
 /// Where matches are played. None is formed before it has its place.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind,
-    Source, TeamSpec, Visibility, Weight,
+    Source, TeamSpec, Unread, Visibility, Weight,
 };
 use mainstay_matchmaking::{Amount, Value};
 
@@ -65,6 +65,7 @@ pub fn queue(dice: &mut Dice) -> QueueSpec {
             visibility: Visibility::default(),
             venue: None,
             gather: Gather::NONE,
+            unread: Unread::default(),
         };
         if let Ok(spec) = QueueSpec::new(declared) {
             return spec;

@@ -188,6 +188,8 @@ fn a_value_of_another_type_is_refused() {
     let negative = refused(vec![total("tanks", fixed(0.0), fixed(1.0))], number_value(-1.0));
     assert!(matches!(negative, Rejection::AttributeInvalid(AttributeFault::Negative { .. })));
     assert!(refused(vec![selection(Expansion::Fixed(100))], None).to_string().contains("latency"));
+    let none = refused(vec![selection(Expansion::Fixed(100))], latencies(&[])).to_string();
+    assert!(none.contains("`latency` is empty: send each with its latency"), "{none}");
     let many: Vec<String> = (0..129).map(|at| at.to_string()).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let large = refused(vec![intersection("maps", 1.0, Expansion::Fixed(1))], texts(&many));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mainstay_core::{MatchId, StateMachine, TicketId, Timestamp, Turn};
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind,
-    Source, TeamSpec, Visibility, Weight,
+    Source, TeamSpec, Unread, Visibility, Weight,
 };
 use mainstay_matchmaking::{
     Amount, Answer, Attributes, Caller, Command, Entity, Event, Match, Member, Observation, Outcome, Queue,
@@ -120,6 +120,7 @@ pub fn declared(min: u32, max: u32, rules: Vec<Rule>) -> Declared {
         visibility: Visibility::default(),
         venue: None,
         gather: Gather::NONE,
+        unread: Unread::default(),
     }
 }
 

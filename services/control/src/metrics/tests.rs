@@ -102,6 +102,7 @@ fn queue() -> QueueGauges {
         visibility: Visibility::default(),
         venue: Some(mainstay_matchmaking::spec::Venue::Server(allocation)),
         gather: Gather::NONE,
+        unread: mainstay_matchmaking::spec::Unread::default(),
     })
     .unwrap();
     let member = |name: &str| Member {

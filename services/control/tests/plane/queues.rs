@@ -303,6 +303,27 @@ async fn a_queue_that_gathers_says_so_on_either_face() {
     world.shutdown().await;
 }
 
+/// What nothing reads is shown as it was set on either face, and so can be set again.
+#[tokio::test]
+async fn a_queue_shows_a_build_and_a_default_that_nothing_reads_on_either_face() {
+    let world = World::new().await;
+    let rule = json!({ "Name": "skill", "Attribute": { "Path": "skill", "Source": "User" }, "AttributeNotSpecifiedBehavior": "MatchAny",
+        "DefaultAttributeValue": 5, "Difference": 1 });
+    let queue = json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": false, "BuildId": "build",
+        "DifferenceRules": [rule] });
+    set(&world, &queue).await;
+    let configuration = world.get("/v1/queues/q").await.body["configuration"].clone();
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let shown = post(&world, "/Match/GetMatchmakingQueue", &title, &json!({ "QueueName": "q" })).await;
+    assert_eq!(shown.body["data"]["MatchmakingQueue"], configuration);
+    assert_eq!(configuration["BuildId"], "build");
+    assert_eq!(configuration["DifferenceRules"][0]["DefaultAttributeValue"], 5);
+    set(&world, &configuration).await;
+    assert_eq!(world.get("/v1/queues/q").await.body["configuration"], configuration);
+    world.shutdown().await;
+}
+
 /// Issue 4, point 10: "unknown regions […]: refused at the door where the specification allows, named by code, never silently
 /// unmatchable".
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -320,6 +341,9 @@ async fn regions_that_are_none_of_the_queues_are_refused() {
         json!({ "players": [{ "player": player, "attributes": { "latency": measured } }], "giveUpAfterSeconds": 60 })
     };
     tickets(&world, &from("ann", &["Atlantis"])).await.expect(400, "MS-M006");
+    let none = tickets(&world, &from("ann", &[])).await;
+    none.expect(400, "MS-M006");
+    assert!(none.text.contains("is empty: send each with its latency"), "{}", none.text);
     let game =
         |region: &str| json!({ "players": [], "server": { "region": region }, "giveUpAfterSeconds": 60 });
     world.post("/v1/queues/q/backfills", &game("Atlantis")).await.expect(400, "MS-M006");

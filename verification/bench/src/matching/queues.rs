@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Fault, Gather, Merge, Missing, QueueSpec, Rule,
-    RuleKind, Source, TeamSpec, Visibility, Weight,
+    RuleKind, Source, TeamSpec, Unread, Visibility, Weight,
 };
 
 use super::workload::Reads;
@@ -96,6 +96,7 @@ impl Preset {
             visibility: Visibility::default(),
             venue: None,
             gather,
+            unread: Unread::default(),
         };
         QueueSpec::new(declared).map_err(|faults: Vec<Fault>| format!("{faults:?}").into())
     }

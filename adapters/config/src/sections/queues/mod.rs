@@ -104,7 +104,12 @@ impl Declared {
         // The rest of it was checked, and this is no part of what the rules check.
         let declared = spec.declared().clone();
         let venue = allocation.map(Venue::Server).or_else(|| declared.venue.clone());
-        let spec = QueueSpec::kept(mainstay_matchmaking::spec::Declared { venue, ..declared });
+        // Beside servers in our words, PlayFab's build stands for nothing, and is not shown.
+        let unread = match &venue {
+            Some(Venue::Server(_)) => declared.unread.without_build(),
+            Some(Venue::Session { .. }) | None => declared.unread.clone(),
+        };
+        let spec = QueueSpec::kept(mainstay_matchmaking::spec::Declared { venue, unread, ..declared });
         Queue { name, spec: Arc::new(spec) }
     }
 }

@@ -9,9 +9,11 @@ mod expansion;
 mod gather;
 mod rule;
 
+use std::sync::Arc;
+
 use mainstay_lobby::Service;
 use mainstay_matchmaking::spec::{
-    Declared, Fault, Gather, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Venue, Visibility,
+    Declared, Fault, Gather, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Unread, Venue, Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -188,7 +190,21 @@ impl MatchmakingQueueConfig {
             visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
             venue,
             gather,
+            unread: self.unread(),
         })
+    }
+
+    /// What is told and has no meaning beside the rest.
+    fn unread(&self) -> Unread {
+        let told = |id: Option<&str>| id.filter(|id| !id.is_empty()).map(Arc::from);
+        let (build_id, build_alias) = if self.server_allocation_enabled {
+            (None, None)
+        } else {
+            let alias = self.build_alias_params.as_ref().map(|alias| &*alias.alias_id);
+            (told(self.build_id.as_deref()), told(alias))
+        };
+        let defaults = self.rules().filter_map(|(kind, rule)| rule.unread_default(kind));
+        Unread { build_id, build_alias, defaults: defaults.collect() }
     }
 
     /// Where its matches are played, with what was made of its build.
@@ -236,6 +252,8 @@ impl MatchmakingQueueConfig {
             teams: queue.teams.iter().map(MatchmakingQueueTeam::from).collect(),
             statistics_visibility_to_players: Some(queue.visibility.into()),
             gather: gather::shown(queue.gather),
+            build_id: queue.unread.build_id.as_deref().map(str::to_owned),
+            build_alias_params: queue.unread.build_alias.as_ref().map(BuildAliasParams::of),
             ..Self::default()
         };
         match &queue.venue {
@@ -244,7 +262,7 @@ impl MatchmakingQueueConfig {
             Some(Venue::Server(allocation)) => shown.plays_on(allocation),
         }
         for rule in &queue.rules {
-            let written = QueueRule::of(rule);
+            let written = QueueRule::of(rule).with_unread(&queue.unread);
             match Type::of(&rule.kind) {
                 Type::StringEquality => shown.string_equality_rules.push(written),
                 Type::Difference => shown.difference_rules.push(written),
@@ -264,11 +282,15 @@ impl MatchmakingQueueConfig {
         self.server_allocation_enabled = true;
         match build {
             Some(PlayFabBuild::Id(id)) => self.build_id = Some(id.to_string()),
-            Some(PlayFabBuild::Alias(id)) => {
-                self.build_alias_params = Some(BuildAliasParams { alias_id: id.to_string() });
-            }
+            Some(PlayFabBuild::Alias(id)) => self.build_alias_params = Some(BuildAliasParams::of(id)),
             None => self.build_id = Some(format!("{fleet}/{build_configuration}")),
         }
+    }
+}
+
+impl BuildAliasParams {
+    fn of(id: &Arc<str>) -> Self {
+        Self { alias_id: id.to_string() }
     }
 }
 

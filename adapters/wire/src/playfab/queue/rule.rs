@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::spec::{
-    Attribute, Delta, Enforced, Expansion, Fault, Merge, Missing, Rule, RuleKind, Source, Weight,
+    Attribute, Delta, Enforced, Expansion, Fault, Merge, Missing, Rule, RuleKind, Source, Unread, Weight,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -402,6 +402,33 @@ impl QueueRule {
                 ..common
             },
             RuleKind::TeamTicketSizeSimilarity => common,
+        }
+    }
+
+    /// A default that stands for no player's value, since a missing one matches any, with the rule's name.
+    pub(super) fn unread_default(&self, kind: Type) -> Option<(Arc<str>, Arc<str>)> {
+        let default = self.default_attribute_value.as_ref()?;
+        let is_unread = match kind {
+            Type::StringEquality | Type::Difference | Type::SetIntersection => {
+                self.attribute_not_specified_behavior.as_deref() == Some("MatchAny")
+            }
+            // Rules of these types have no such behavior, and it is passed over.
+            Type::MatchTotal
+            | Type::RegionSelection
+            | Type::TeamDifference
+            | Type::TeamSizeBalance
+            | Type::TeamTicketSizeSimilarity => false,
+        };
+        is_unread.then(|| (self.name.as_str().into(), default.to_string().into()))
+    }
+
+    /// With the default that it was told and nothing reads.
+    pub(super) fn with_unread(self, unread: &Unread) -> Self {
+        let own = unread.defaults.iter().find(|(rule, _)| **rule == *self.name);
+        // What was sent was JSON.
+        match own.and_then(|(_, json)| serde_json::from_str(json).ok()) {
+            Some(default) => Self { default_attribute_value: Some(default), ..self },
+            None => self,
         }
     }
 
