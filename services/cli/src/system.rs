@@ -75,3 +75,13 @@ fn hangup_is_ignored() -> bool {
     let status = procfs::process::Process::myself().and_then(|process| process.status());
     status.is_ok_and(|status| status.sigign & HANGUP != 0)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_allocator_gives_memory_back_on_threads_of_its_own() {
+        assert_eq!(tikv_jemalloc_ctl::background_thread::read(), Ok(false), "holders have one thread");
+        super::give_memory_back();
+        assert_eq!(tikv_jemalloc_ctl::background_thread::read(), Ok(true));
+    }
+}
