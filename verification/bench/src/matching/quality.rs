@@ -42,8 +42,8 @@ pub fn missed(preset: Preset, pools: u64) -> Result<(), Failure> {
             day.step(&command, Duration::from_secs(1 + seed % 5))?;
             let Some(spec) = day.queue.spec() else { continue };
             checks += 1;
-            let waiting = oracle::waiting(&day.queue);
-            missed += u64::from(oracle::missed_among(spec, &waiting, day.now).is_some());
+            let (waiting, at) = oracle::looked_at(spec, &day.queue, Timestamp::EPOCH, day.now);
+            missed += u64::from(oracle::missed_among(spec, &waiting, at).is_some());
         }
     }
     say!("matches missed, {preset:?}: {missed} of {checks} checks");
