@@ -320,16 +320,17 @@ fn a_minority_of_whom_nobody_can_be_host_ends_as_any_other() {
     assert!([3, 4].iter().all(|id| net.seen[&peer(*id)].outputs.contains(&ended)));
 }
 
-/// A side's host gives way to a larger one, which its member hears only once it no longer waits for that one: it comes over all the same.
+/// A side's host gives way to a larger one, which its member hears only once it no longer waits for that one: it comes over all the same, also where both
+/// together are no majority and nobody is certified.
 #[test]
 fn who_hears_late_whom_its_side_merged_under_comes_over() {
-    let mut net = Net::of(6);
+    let mut net = Net::of(10);
     net.give(peer(3), Input::Suitable(CanBeHost::NotYet));
     net.run(Duration::from_secs(1));
     for one in [2, 3] {
         [4, 5, 6].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
     }
-    net.kill(peer(1));
+    [1, 7, 8, 9, 10].into_iter().for_each(|id| net.kill(peer(id)));
     step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
     net.run(Duration::from_secs(1));
     assert_eq!([3, 5, 6].map(|id| net.session(peer(id)).leader()), [peer(2), peer(4), peer(4)]);
