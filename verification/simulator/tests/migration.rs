@@ -116,6 +116,16 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
     }
 }
 
+/// And what a law of endings found: sessions under a lobby that stood still until their time was over, though it was back (302), minorities and majorities of
+/// whom nobody could be host, beside a side that led (358, 150, 272), and one that did not end by its policy (6); whoever could be host only once there was none did not
+/// know it itself (569), and who heard late whom its side had merged under did not come over (187). And whose questions to the lobby were lost, as they may be (325).
+#[test]
+fn worlds_that_ended_for_want_of_a_host_hold() {
+    for seed in [302, 358, 150, 272, 6, 569, 187, 325] {
+        holds(&run::<Guarded>(seed, Text::None));
+    }
+}
+
 /// Of those that live through many hosts. One that was certified and had not heard a standby for a while led an empty game (6000000389,
 /// 6000000404); one that was thrown out and did not know it led a side, which the other's host would not meet (6000000222, 6000000264), or
 /// became host of all (6000000005, 6000000122, 6000000462); who came over from another side kept that one's list (6000000060, 6000000189).

@@ -12,7 +12,7 @@
 //! | I5 a minority acknowledges nothing | [`acknowledges`] |
 //! | I6 one list, one order | [`lists`] |
 //! | I7 who may be host | [`hosts`] |
-//! | I8 everybody ends with one host, in time | [`migrated`], [`ended`], [`stands_firm`], [`is_obeyed`], [`at_rest`] |
+//! | I8 everybody ends with one host, in time | [`migrated`], [`ended`], [`endings`], [`stands_firm`], [`is_obeyed`], [`at_rest`] |
 //! | I9 what was acknowledged outlives its host, inputs count once | [`states`], [`Oracle::applies`], [`at_rest`] |
 //! | I10 one actor a player, and it keeps it | [`actors`] |
 //! | I11, I12 callbacks come in their order | [`Grammar`] |
@@ -25,6 +25,7 @@
 
 mod actors;
 mod apart;
+mod endings;
 mod hosts;
 mod limits;
 mod lists;
@@ -45,7 +46,7 @@ use self::actors::Actors;
 pub(super) use self::actors::{is_new, plays_again};
 pub(super) use self::apart::is_not_its_own;
 use self::hosts::Elections;
-pub(super) use self::hosts::{is_obeyed, votes};
+pub(super) use self::hosts::{is_obeyed, names, votes};
 pub(super) use self::limits::OUTPUTS_MAX;
 use self::lists::Lists;
 use self::pasts::Pasts;
@@ -430,7 +431,9 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
             Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff) && !was_given,
             Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm => false,
         };
-    ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))
+    ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))?;
+    // Whoever should not have begun is not asked how it ended.
+    endings::is_inevitable(world, id, report)
 }
 
 /// A session is over for a peer.

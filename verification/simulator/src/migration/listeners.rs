@@ -54,6 +54,7 @@ impl<G: Guards> World<G> {
     /// A listener panics: its game caught that and goes on, or went with it and dropped its seat. Either way nobody answers.
     fn panics(&mut self, id: PeerId, call: &Call) -> Result<(), Broken> {
         self.counts.panics += 1;
+        self.peer(id).panicked = Some(self.now);
         self.say(id, |_| format!("panics in {:?}", call.stage));
         if self.odds.chance(500_000) {
             self.after(1, Happening::Quits { peer: id });

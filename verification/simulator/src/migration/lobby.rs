@@ -23,7 +23,7 @@ use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
 /// Whose keys stand for the lobby's.
-const LOBBY: PeerId = PeerId(0);
+pub(super) const LOBBY: PeerId = PeerId(0);
 /// How long a pass lasts: a day.
 const PASS_MS: u64 = 86_400_000;
 /// How many seats a world's session has: nobody is kept out for want of one.
@@ -207,10 +207,11 @@ impl<G: Guards> World<G> {
 
     /// A peer's question is on its way.
     pub(super) fn asks_lobby(&mut self, peer: PeerId, asked: Timestamp, question: Question) {
-        if !self.random.chance(self.scenario.loss) {
-            let way = self.way_to_lobby();
-            self.after(way, Happening::Asks { peer, asked, question });
+        if self.random.chance(self.scenario.loss) {
+            return self.oracle.trouble_between(peer, LOBBY, self.now);
         }
+        let way = self.way_to_lobby();
+        self.after(way, Happening::Asks { peer, asked, question });
     }
 
     fn way_to_lobby(&mut self) -> Micros {
@@ -233,10 +234,12 @@ impl<G: Guards> World<G> {
         if self.counts.certified > before && self.lobby_meets(peer)? {
             return Ok(());
         }
-        if !self.random.chance(self.scenario.loss) {
-            let way = self.way_to_lobby();
-            self.after(way, Happening::Ruled { peer, asked, ruling });
+        if self.random.chance(self.scenario.loss) {
+            self.oracle.trouble_between(peer, LOBBY, self.now);
+            return Ok(());
         }
+        let way = self.way_to_lobby();
+        self.after(way, Happening::Ruled { peer, asked, ruling });
         Ok(())
     }
 

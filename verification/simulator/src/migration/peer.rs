@@ -65,6 +65,8 @@ pub(super) struct Peer<G: Guards> {
     pub suits_since: Micros,
     /// Since when it asks to be let in, while it does.
     pub came: Option<Micros>,
+    /// When a listener of its game panicked last.
+    pub panicked: Option<Micros>,
     pub handed: Handed,
     pub grammar: super::laws::Grammar,
     pub words: Words,
@@ -209,6 +211,7 @@ impl<G: Guards> World<G> {
                 suitable,
                 suits_since: self.now,
                 came: None,
+                panicked: None,
                 handed: Handed::Unasked,
                 grammar: super::laws::Grammar::default(),
                 words: Words::NONE,
@@ -431,8 +434,13 @@ impl<G: Guards> World<G> {
                     super::laws::votes(self, id, vote)?;
                 }
                 self.unrest.note_view(&message);
-                if let Body::Beat(Beat { leads: Leads::HandsOver { why, .. }, .. }) = &message.body {
+                if let Body::Beat(Beat { leads: Leads::HandsOver { why, to: next, .. }, .. }) = &message.body
+                {
                     self.oracle.gives(self.now);
+                    // Whom two sides merge under is host already.
+                    if *why != Handover::Merge {
+                        super::laws::names(self, id, *next)?;
+                    }
                     if *why == Handover::Lobby {
                         super::laws::gives_away(self, id)?;
                     }

@@ -14,7 +14,7 @@ use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
 /// How long it takes at most until everybody goes by what somebody says of itself: what it asked for before may be granted yet.
-const KNOWN_WITHIN: Micros = 3_000_000;
+pub(super) const KNOWN_WITHIN: Micros = 3_000_000;
 
 /// Who hears a certified host obeys it by then.
 const HEEDED_WITHIN: Micros = 3_000_000;
@@ -28,6 +28,30 @@ pub(super) struct Elections {
     votes: BTreeMap<(PeerId, Epoch), PeerId>,
     /// Who votes, by what hosts have written.
     views: BTreeMap<(ViewId, PeerId), BTreeSet<PeerId>>,
+    /// Whom a host has named last that had not heard yet that it cannot be one, and when.
+    named: BTreeMap<PeerId, Micros>,
+}
+
+/// Since when that one cannot be host, and has had the time to let others know; it does not run while it stands still. `None` where it can be, or
+/// has just said so.
+fn cannot_be_since<G: Guards>(world: &World<G>, id: PeerId) -> Option<Micros> {
+    let peer = &world.peers[&id];
+    let since = peer.suits_since.max(peer.froze.unwrap_or_default());
+    (peer.suitable == CanBeHost::NotYet && since + KNOWN_WITHIN <= world.now).then_some(since)
+}
+
+/// A host names who is to follow it.
+pub(in super::super) fn names<G: Guards>(
+    world: &mut World<G>,
+    host: PeerId,
+    to: PeerId,
+) -> Result<(), Broken> {
+    let Some(since) = cannot_be_since(world, to) else { return Ok(()) };
+    let has_heard = reach_each_other(world, host, to, since);
+    world.oracle.elections.named.insert(to, world.now);
+    ensure(!has_heard, "I7: nobody is named who cannot be host", || {
+        format!("{host} names {to}, which cannot be host since {since} µs")
+    })
 }
 
 /// A vote is given.
@@ -91,22 +115,19 @@ pub(super) fn is_elected<G: Guards>(world: &mut World<G>, id: PeerId, epoch: Epo
 
 /// A peer leads that did not just now: certified, or a side without a majority.
 pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> Result<(), Broken> {
-    let peer = &world.peers[&id];
     if stamp == Stamp::certified(Epoch::FIRST) {
         // Whoever makes a session is its host, suitable or not.
         return Ok(());
     }
-    let changed = peer.suits_since;
-    // A side without a majority comes after the host of its epoch.
-    let last = if stamp.fork > 0 { stamp.epoch.next() } else { stamp.epoch };
-    let before = world.oracle.crowned.range(..last).next_back().map(|(_, host)| *host);
-    // Whoever named it may not have heard yet.
-    let is_known = changed + KNOWN_WITHIN <= world.now
-        && before.is_none_or(|before| reach_each_other(world, id, before, changed));
-    ensure(peer.suitable == CanBeHost::Yes || !is_known, "I7: nobody is host who cannot be", || {
-        format!("{id} leads {stamp:?}, and cannot be host since {changed} µs")
+    let named = world.oracle.elections.named.get(&id).copied();
+    // What a member that storms says of itself others take for true, as they have to.
+    let is_unnamed = |since: &Micros| named.is_none_or(|named| named < *since) && !world.has_stormed(id);
+    let since = cannot_be_since(world, id).filter(is_unnamed);
+    ensure(since.is_none(), "I7: nobody is host who cannot be", || {
+        format!("{id} leads {stamp:?}, and cannot be host since {since:?} µs")
     })?;
-    let is_kicked = peer.session().is_some_and(|session| session.roster().kicked.contains(&id));
+    let session = world.peers[&id].session();
+    let is_kicked = session.is_some_and(|session| session.roster().kicked.contains(&id));
     ensure(!is_kicked, "I7: nobody is host who knows that it was thrown out", || format!("{id} of {stamp:?}"))
 }
 
