@@ -20,7 +20,7 @@ use crate::certificate::{Certificate, Forged, Proof, Vote};
 use crate::lobby::Arbiter;
 use crate::seal::Sealed;
 use crate::view::{View, ViewId};
-use crate::{ChannelId, Epoch, Guarded, Guards, PeerId, Signature};
+use crate::{ChannelId, Epoch, Guard, Guarded, Guards, PeerId, Signature};
 
 /// How many certificates a peer keeps, to explain to one that was away how it came to the host of today: as many hosts as
 /// the largest session can lose. Whoever comes in is told no more than that of the hosts before.
@@ -284,7 +284,7 @@ impl<G: Guards> Ballot<G> {
     /// # Errors
     /// Why not.
     pub fn consider(&mut self, claim: &Claim) -> Result<Vote, Refusal> {
-        if claim.epoch <= self.epoch && G::EPOCH {
+        if claim.epoch <= self.epoch && G::stands(Guard::Epoch) {
             return Err(Refusal::Passed(self.certificates_after(claim.view.id.epoch)));
         }
         let bound = self.promise.filter(|promise| {
@@ -362,7 +362,7 @@ impl<G: Guards> Ballot<G> {
         if certificate.epoch == self.epoch && known {
             return Ok(Accepted::Known);
         }
-        if certificate.epoch <= self.epoch && G::EPOCH {
+        if certificate.epoch <= self.epoch && G::stands(Guard::Epoch) {
             if self.lacks(certificate) {
                 self.note(certificate);
             }
@@ -382,7 +382,7 @@ impl<G: Guards> Ballot<G> {
     /// # Errors
     /// What is wrong with it.
     pub fn check(&self, certificate: &Certificate) -> Result<(), Forged> {
-        if G::CERTIFICATE { certificate.check(self.arbiter, &self.lineage) } else { Ok(()) }
+        if G::stands(Guard::Certificate) { certificate.check(self.arbiter, &self.lineage) } else { Ok(()) }
     }
 
     /// Whether anything can come of it here. Of what is known nothing does, so nobody has to ask who signed it: of a large
@@ -390,7 +390,7 @@ impl<G: Guards> Ballot<G> {
     pub(crate) fn heeds(&self, sealed: Sealed<'_>) -> bool {
         match sealed {
             Sealed::Certificate(certificate) => {
-                certificate.epoch > self.epoch || self.lacks(certificate) || !G::EPOCH
+                certificate.epoch > self.epoch || self.lacks(certificate) || !G::stands(Guard::Epoch)
             }
             Sealed::View(view) => *view != self.view,
             Sealed::Vote(vote) => {

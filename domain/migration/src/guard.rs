@@ -2,29 +2,65 @@
 //! that it is missed.
 //!
 //! A session is [`Guarded`] unless its type says otherwise, and nothing but a test of the simulator names another type: no
-//! program has the other code in it, and what is a constant costs nothing.
+//! program has the other code in it, and what is always true costs nothing.
 
 use core::fmt::Debug;
 use core::hash::Hash;
 
+/// One place that refuses something each: what two of them refuse is two guards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Guard {
+    /// A message of an older epoch is refused.
+    Epoch,
+    /// A host is obeyed only for votes that prove it.
+    Certificate,
+    /// And only where each of them is signed by whom it names.
+    CertificateSignatures,
+    /// So is every vote and every view that comes by itself.
+    Signatures,
+    /// And every vote that came before this peer asked for any.
+    EarlySignatures,
+    /// The lobby's answer makes a host only with the lobby's signature.
+    GrantSignature,
+    /// Whoever was never met is read only where what it says proves itself.
+    Strangers,
+    /// Of sides only the certified host's is confirmed, whatever the others say of theirs.
+    Mandate,
+    /// A host is given up only when others miss it too.
+    Confirmation,
+    /// Hosts that were lost in a migration are not waited for again in it.
+    Exclusion,
+    /// Nor does anybody vote for them.
+    ExclusionOfClaims,
+    /// Whoever had its turn is not waited for before the rest had theirs.
+    Turns,
+    /// Nor does anybody vote for it.
+    TurnsOfClaims,
+    /// Whoever is silent is not waited for.
+    Silence,
+    /// Nobody is waited for, and asks, whose game has not said that it can be host.
+    Suitability,
+    /// Nor does anybody vote for it.
+    SuitabilityOfClaims,
+    /// A host that is lost as it gives its session away is missed as any other.
+    Givers,
+    /// A state is taken only with its writer's signature.
+    Seal,
+    /// A message of another session is refused.
+    Session,
+    /// Under a lobby nobody is let in without its pass.
+    Pass,
+    /// Whoever is told another past than it knows says so.
+    Past,
+}
+
 /// Which guards stand.
 pub trait Guards: Copy + Eq + Hash + Debug + 'static {
-    /// A message of an older epoch is refused.
-    const EPOCH: bool = true;
-    /// A host is obeyed only for votes that prove it.
-    const CERTIFICATE: bool = true;
-    /// A host is given up only when others miss it too.
-    const CONFIRMATION: bool = true;
-    /// Hosts that were lost in a migration are not asked again in it.
-    const EXCLUSION: bool = true;
-    /// A state is taken only with its writer's signature.
-    const SEAL: bool = true;
-    /// A message of another session is refused.
-    const SESSION: bool = true;
-    /// Under a lobby nobody is let in without its pass.
-    const PASS: bool = true;
-    /// Whoever is told another past than it knows says so.
-    const PAST: bool = true;
+    /// Whether that one does.
+    #[must_use]
+    fn stands(_guard: Guard) -> bool {
+        true
+    }
 }
 
 /// All of them.

@@ -17,7 +17,7 @@ use crate::hint::Hint;
 use crate::message::{Body, Closed, Message};
 use crate::session::{Config, Output, Session};
 use crate::view::MEMBERS_MAX;
-use crate::{Guarded, Guards, PeerId, Stamp};
+use crate::{Guard, Guarded, Guards, PeerId, Stamp};
 
 /// How long it asks: longer than a migration usually takes, and shorter than a person waits.
 pub(crate) const JOIN_MAX: Duration = Duration::from_secs(15);
@@ -170,7 +170,7 @@ impl<G: Guards> Joining<G> {
         // Nobody else has anything to say in it.
         let is_asked = self.known.contains(&from);
         if !is_asked
-            || message.session != self.config.session && G::SESSION
+            || message.session != self.config.session && G::stands(Guard::Session)
             || !message.is_genuine(self.config.keys.as_ref())
         {
             return Joined::NotYet(Vec::new());

@@ -36,7 +36,7 @@ mod view;
 
 pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal, Root};
 pub use certificate::{Certificate, Forged, Proof, Vote};
-pub use guard::{Guarded, Guards};
+pub use guard::{Guard, Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
 pub use id::{ActorId, ChannelId, EntityId, Epoch, PeerId, SessionId, Stamp, Tick};
 pub use join::{Joined, Joining};

@@ -13,19 +13,19 @@ use crate::session::intake::Deed;
 use crate::session::reign::Phase;
 use crate::session::{AGAIN, BEAT_MOVING, Leadership, Session};
 use crate::view::View;
-use crate::{Epoch, Guards, PeerId, Stamp};
+use crate::{Epoch, Guard, Guards, PeerId, Stamp};
 
 impl<G: Guards> Session<G> {
     /// Takes a message.
     pub(super) fn receive(&mut self, now: Timestamp, from: PeerId, message: Message) {
-        let is_foreign = message.session != self.config.session && G::SESSION;
+        let is_foreign = message.session != self.config.session && G::stands(Guard::Session);
         if is_foreign || from == self.me() {
             return;
         }
-        if G::CERTIFICATE && !self.is_heard(from, &message.body) {
+        if G::stands(Guard::Strangers) && !self.is_heard(from, &message.body) {
             return self.turn_away(now, from, &message.body);
         }
-        if G::CERTIFICATE && !self.is_genuine(&message) {
+        if G::stands(Guard::Signatures) && !self.is_genuine(&message) {
             return;
         }
         if let Some(contact) = self.contacts.get_mut(&from) {
@@ -76,7 +76,7 @@ impl<G: Guards> Session<G> {
     }
 
     fn hear(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, body: Body) {
-        let is_old = stamp < self.stamp() && G::EPOCH;
+        let is_old = stamp < self.stamp() && G::stands(Guard::Epoch);
         if is_old {
             return self.announce_to(now, from);
         }
@@ -137,7 +137,7 @@ impl<G: Guards> Session<G> {
         if self.meet(now, from, stamp, &beat.leads) {
             return;
         }
-        if stamp < self.stamp() && G::EPOCH {
+        if stamp < self.stamp() && G::stands(Guard::Epoch) {
             if stamp.epoch == self.stamp().epoch {
                 self.show_side(now, from);
             }

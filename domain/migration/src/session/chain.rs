@@ -17,7 +17,7 @@ use crate::session::reign::{Chain, Mandate, Phase};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
 use crate::state::{Excerpt, Kind, Level, PARTS_MAX, PLAYERS_MAX, Piece, State, StateError, StateId, Taken};
-use crate::{Guards, PeerId, Signature, Stamp};
+use crate::{Guard, Guards, PeerId, Signature, Stamp};
 
 /// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
 const LACKING: Duration = Duration::from_millis(300);
@@ -142,13 +142,13 @@ impl<G: Guards> Session<G> {
             return;
         }
         // What shows whose it is may come after it: it is asked for again, and nobody has lied.
-        if G::SEAL && is_wanted && self.has_missed(newest.stamp) && !self.names.knows(newest) {
+        if G::stands(Guard::Seal) && is_wanted && self.has_missed(newest.stamp) && !self.names.knows(newest) {
             return;
         }
         // Under a lower name it can only be taken instead of what is held.
         let is_instead = is_wanted && outranks && newest < mine;
         let mut held = if is_instead { State::default() } else { core::mem::take(&mut self.held) };
-        let taken = held.take(sent, |id, seal| !G::SEAL || self.is_by_its_writer(id, seal));
+        let taken = held.take(sent, |id, seal| !G::stands(Guard::Seal) || self.is_by_its_writer(id, seal));
         if !is_instead || taken == Taken::Newer {
             self.held = held;
         }
@@ -181,7 +181,7 @@ impl<G: Guards> Session<G> {
     fn take_early(&mut self, host: PeerId, stamp: Stamp) {
         while let Some(sent) = self.early.next(host, stamp, &self.held) {
             let mut held = core::mem::take(&mut self.held);
-            held.take(&sent, |id, seal| !G::SEAL || self.is_by_its_writer(id, seal));
+            held.take(&sent, |id, seal| !G::stands(Guard::Seal) || self.is_by_its_writer(id, seal));
             self.held = held;
         }
     }

@@ -11,7 +11,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::session::{AGAIN, Contact, Leadership, Session};
-use crate::{Guards, PeerId};
+use crate::{Guard, Guards, PeerId};
 
 /// How many of the order may come next, as far as anybody prepares for it: the standbys, and two more if those died with their
 /// host.
@@ -79,7 +79,7 @@ impl<G: Guards> Session<G> {
         let is_silent = move |peer: PeerId, nearest: &[PeerId]| {
             let patience = self.answer_patience(peer, nearest);
             let contact = self.contacts.get(&peer);
-            G::EXCLUSION
+            G::stands(Guard::Silence)
                 && peer != self.me()
                 && contact.is_some_and(|contact| contact.rhythm.silence(now) > patience)
         };
@@ -99,11 +99,11 @@ impl<G: Guards> Session<G> {
             | Leadership::Over => false,
         };
         if peer == self.me() {
-            return has_passed || !self.reports_can_be_host();
+            return has_passed || G::stands(Guard::Suitability) && !self.reports_can_be_host();
         }
         let has_left = self.contacts.get(&peer).is_none_or(Contact::has_left);
         let is_out = peer == self.leader() || self.lost.contains(&peer) || has_left;
-        G::EXCLUSION && (has_passed || is_out)
+        has_passed && G::stands(Guard::Turns) || is_out && G::stands(Guard::Exclusion)
     }
 
     /// After how long a silence a peer is not waited for: whoever is not of the front is heard once a round.

@@ -18,7 +18,7 @@ use crate::session::vacancy::{Quorum, Vacancy};
 use crate::session::words::{Cause, WithoutMajority};
 use crate::session::{Contact, Leadership, Session};
 use crate::stages::Failure;
-use crate::{Guards, PeerId, Stamp};
+use crate::{Guard, Guards, PeerId, Stamp};
 
 /// How long a majority is looked for before the session's policy for minorities counts: what a wireless link may pause.
 pub(super) const QUORUM_PATIENCE: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ impl<G: Guards> Session<G> {
         self.ask(now, asked);
         self.leadership = Leadership::Doubts(Doubt { since, asks: Some(round) });
         let (missing, hearing) = self.others_miss(now);
-        let confirmed = missing >= self.view().majority() || !G::CONFIRMATION;
+        let confirmed = missing >= self.view().majority() || !G::stands(Guard::Confirmation);
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
         } else if hearing == 0 && now >= since + self.patience(now) {

@@ -20,7 +20,7 @@ use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
 use crate::view::View;
-use crate::{Epoch, Guards, PeerId, Stamp};
+use crate::{Epoch, Guard, Guards, PeerId, Stamp};
 
 /// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
 pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
@@ -107,7 +107,9 @@ impl<G: Guards> Session<G> {
             self.contacts.values_mut().filter_map(|contact| contact.early.take()).collect();
         let (session, keys) = (self.config.session, Arc::clone(&self.config.keys));
         // Nobody asked who signed them while they counted for nothing.
-        let genuine = |vote: &Vote| !G::CERTIFICATE || Sealed::Vote(vote).is_genuine(session, keys.as_ref());
+        let genuine = |vote: &Vote| {
+            !G::stands(Guard::EarlySignatures) || Sealed::Vote(vote).is_genuine(session, keys.as_ref())
+        };
         for vote in own.into_iter().chain(early.into_iter().filter(genuine)) {
             if let Some(certificate) = self.ballot.count(&vote) {
                 self.crowned(now, &certificate, Cause::Catastrophic);
@@ -207,7 +209,9 @@ impl<G: Guards> Session<G> {
         let able = entry.is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes);
         // Whom the host before has thrown out may be in the list yet.
         let is_kicked = self.roster.kicked.contains(&from);
-        if !able || is_kicked || (self.lost.contains(&from) && G::EXCLUSION) {
+        let is_able = able || !G::stands(Guard::SuitabilityOfClaims);
+        let is_lost = self.lost.contains(&from) && G::stands(Guard::ExclusionOfClaims);
+        if !is_able || is_kicked || is_lost {
             return Some(Refusal::Unsuitable);
         }
         let asks = self.ballot.asks().map(|_| self.me());
@@ -219,7 +223,7 @@ impl<G: Guards> Session<G> {
                 Phase::HandingOver { to, .. } => to != from,
                 Phase::Accession | Phase::Reigning => reign.mandate == Mandate::Confirmed,
             },
-            Leadership::Vacant(vacancy) if vacancy.is_past(from, asks) && G::EXCLUSION => {
+            Leadership::Vacant(vacancy) if vacancy.is_past(from, asks) && G::stands(Guard::TurnsOfClaims) => {
                 return Some(Refusal::Unsuitable);
             }
             Leadership::Doubts(_) | Leadership::Vacant(_) => false,
@@ -350,9 +354,11 @@ impl<G: Guards> Session<G> {
 
     /// Its signatures, one for each of a majority, are looked at last: whoever makes up a long story is found out by its first word.
     fn take_certificate(&mut self, certificate: &Certificate) -> Result<Accepted, Forged> {
-        if G::CERTIFICATE && self.ballot.heeds(Sealed::Certificate(certificate)) {
+        if self.ballot.heeds(Sealed::Certificate(certificate)) {
             self.ballot.check(certificate)?;
-            if !certificate.is_genuine(self.config.session, self.config.keys.as_ref()) {
+            if G::stands(Guard::CertificateSignatures)
+                && !certificate.is_genuine(self.config.session, self.config.keys.as_ref())
+            {
                 return Err(Forged::Signature);
             }
         }

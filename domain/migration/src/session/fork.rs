@@ -17,7 +17,7 @@ use crate::session::{Contact, Leadership, Session};
 use crate::stages::Role;
 use crate::state::StateId;
 use crate::view::MEMBERS_MAX;
-use crate::{Guards, PeerId, Stamp};
+use crate::{Guard, Guards, PeerId, Stamp};
 
 /// How long two hosts are both the higher one in their own eyes before they reckon without their games: longer than a beat
 /// takes on any line that is played over.
@@ -248,7 +248,8 @@ impl<G: Guards> Session<G> {
     /// confirmed, and no other takes a session from it whatever it says.
     fn believed(&self, from: PeerId, stamp: Stamp, side: &Side) -> Side {
         let is_certified = from == self.ballot.host() && stamp.fork == 0;
-        let mandate = if is_certified || !G::CERTIFICATE { side.mandate } else { Standing::Unconfirmed };
+        let mandate =
+            if is_certified || !G::stands(Guard::Mandate) { side.mandate } else { Standing::Unconfirmed };
         Side { mandate, ..*side }
     }
 

@@ -19,7 +19,7 @@ use crate::session::reign::{Phase, Reign};
 use crate::session::words::{Cause, End, Output};
 use crate::session::{Leadership, Session};
 use crate::view::MEMBERS_MAX;
-use crate::{Epoch, Guards, PeerId};
+use crate::{Epoch, Guard, Guards, PeerId};
 
 /// How often a host renews its lease: `domain/lobby` counts on it.
 const RENEW_EVERY: Duration = Duration::from_secs(2);
@@ -188,7 +188,7 @@ impl<G: Guards> Session<G> {
         if self.roster.kicked.len() >= MEMBERS_MAX {
             return Some(Closed::Full);
         }
-        if !G::PASS || !self.has_lobby() {
+        if !G::stands(Guard::Pass) || !self.has_lobby() {
             return None;
         }
         let (session, keys) = (self.config.session, self.config.keys.as_ref());
@@ -275,7 +275,9 @@ impl<G: Guards> Session<G> {
     }
 
     fn be_certified(&mut self, now: Timestamp, asked: Timestamp, certificate: &Certificate) {
-        if G::CERTIFICATE && !certificate.is_genuine(self.config.session, self.config.keys.as_ref()) {
+        if G::stands(Guard::GrantSignature)
+            && !certificate.is_genuine(self.config.session, self.config.keys.as_ref())
+        {
             return;
         }
         if certificate.host == self.me() && certificate.epoch >= self.ballot.epoch() {

@@ -17,7 +17,7 @@ use crate::session::reign::{Phase, Reign};
 use crate::session::words::Output;
 use crate::session::{Leadership, Session};
 use crate::state::StateId;
-use crate::{Guards, PeerId, Stamp};
+use crate::{Guard, Guards, PeerId, Stamp};
 
 /// How many inputs a member keeps: at sixty a second those of eight seconds, longer than a session takes to move.
 pub const INPUTS_MAX: usize = 512;
@@ -192,7 +192,7 @@ impl<G: Guards> Session<G> {
         // Of a later host nobody can have written anything: such names would push the honest ones out, and prove a forgery later.
         for told in [side.opened, side.state].into_iter().filter(|told| told.stamp <= stamp) {
             let known = self.names.hear(told).or_else(|| self.held.instead_of(told));
-            if let Some(known) = known.filter(|_| G::PAST)
+            if let Some(known) = known.filter(|_| G::stands(Guard::Past))
                 && self.rewritten.is_news(now, from, told)
             {
                 self.outputs.push(Output::Rewritten { host: from, told, known });

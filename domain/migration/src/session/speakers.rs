@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::Cause;
 use crate::session::{Leadership, Session};
-use crate::{Guards, PeerId, Stamp};
+use crate::{Guard, Guards, PeerId, Stamp};
 
 /// Of how many hosts in a row that gave the session away what they said still counts. Giving it away takes a round trip; a message that is lost takes three more, and one
 /// that is lost again six.
@@ -86,6 +86,6 @@ impl<G: Guards> Session<G> {
     }
 
     fn is_said_by(&self, speaker: Speaker, from: PeerId, stamp: Stamp) -> bool {
-        from == speaker.host && (stamp == speaker.stamp || !G::EPOCH) && !self.is_over()
+        from == speaker.host && (stamp == speaker.stamp || !G::stands(Guard::Epoch)) && !self.is_over()
     }
 }

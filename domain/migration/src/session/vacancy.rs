@@ -14,7 +14,7 @@ use crate::session::words::{Cause, End};
 use crate::session::{Contact, Leadership, Session};
 use crate::settings::Switch;
 use crate::state::StateId;
-use crate::{Epoch, Guards, PeerId};
+use crate::{Epoch, Guard, Guards, PeerId};
 
 /// There is no host.
 #[derive(Debug, Clone)]
@@ -190,7 +190,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn watch_giver(&mut self, now: Timestamp) {
         let host = self.leader();
         let is_lost = self.contacts.get(&host).is_none_or(|contact| contact.is_lost(now));
-        if is_lost && !self.has_lost_host() {
+        if is_lost && !self.has_lost_host() && G::stands(Guard::Givers) {
             self.lost.insert(host);
             self.change_vacancy(|vacancy| vacancy.host = Host::Gone);
         }
@@ -211,7 +211,8 @@ impl<G: Guards> Session<G> {
         let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
         if let Some(channel) = self.roster.members.get(&peer).copied().filter(|_| is_vacant) {
             let entry = self.hints.entries.entry(peer).or_insert(Entry { channel, hint });
-            entry.hint.can_be_host = hint.can_be_host;
+            entry.hint.can_be_host =
+                if G::stands(Guard::Suitability) { hint.can_be_host } else { CanBeHost::Yes };
         }
     }
 
