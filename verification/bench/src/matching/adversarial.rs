@@ -22,12 +22,22 @@ struct Hard {
     tickets: Vec<Facts>,
 }
 
+impl Hard {
+    fn pool(&self) -> Result<Pool, Failure> {
+        let mut pool = Pool::new(self.preset, Gather::NONE)?;
+        for facts in &self.tickets {
+            pool.insert(facts, Timestamp::EPOCH);
+        }
+        Ok(pool)
+    }
+}
+
 /// All of them, so many tickets each.
 pub fn run(tickets: u64) -> Result<(), Failure> {
     // Looked at one by one, a herd is drained elsewhere.
     [look_alikes, no_tank, one_large_party, all_alike, at_the_edge, regions_of_their_own, anybody]
         .into_iter()
-        .try_for_each(|hard| pass(hard(tickets)))
+        .try_for_each(|hard| pass(&hard(tickets)))
 }
 
 /// Tickets that are all alike and can never match: parties of three, four to a team.
@@ -111,29 +121,28 @@ fn take(tickets: impl Iterator<Item = Facts>, count: u64) -> Vec<Facts> {
     tickets.take(usize::try_from(count).unwrap_or(usize::MAX)).collect()
 }
 
-/// Everybody is looked at once.
-fn pass(Hard { what, preset, tickets }: Hard) -> Result<(), Failure> {
-    let mut pool = Pool::new(preset, Gather::NONE)?;
-    for facts in &tickets {
-        pool.insert(facts, Timestamp::EPOCH);
-    }
-    let (mut took, mut most) = (Duration::ZERO, Duration::ZERO);
+/// Everybody is looked at once; and once more, look by look, whose clock takes longer than most looks.
+fn pass(hard: &Hard) -> Result<(), Failure> {
+    let mut pool = hard.pool()?;
+    let before = cpu();
+    pool.look(Timestamp::EPOCH);
+    let took = cpu() - before;
+    let (mut again, mut longest) = (hard.pool()?, Duration::ZERO);
     loop {
         let before = cpu();
-        let looked = pool.look_once(Timestamp::EPOCH);
-        let look = cpu() - before;
-        took += look;
+        let looked = again.look_once(Timestamp::EPOCH);
         // The first lets all in who have come.
-        most = if pool.looks <= 1 { Duration::ZERO } else { most.max(look) };
+        longest = if again.looks <= 1 { Duration::ZERO } else { longest.max(cpu() - before) };
         if looked == Looked::AtNobody {
             break;
         }
     }
     say!(
-        "adversarial, {} tickets, {what}: a pass {:.1} ms, the longest look {:.3} ms, {} matches, {} searches cut short",
-        tickets.len(),
+        "adversarial, {} tickets, {}: a pass {:.1} ms, the longest look {:.3} ms, {} matches, {} searches cut short",
+        hard.tickets.len(),
+        hard.what,
         took.as_secs_f64() * 1e3,
-        most.as_secs_f64() * 1e3,
+        longest.as_secs_f64() * 1e3,
         pool.matches,
         pool.engine.exhausted()
     );
