@@ -6,13 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::{About, Happened, HistoryError, HistoryRow, SUBJECTS_MAX, Told};
 use crate::durable;
 use crate::types::{Seq, ShardName};
 
-const FORMAT: u32 = 1;
+/// 1 kept the subjects of all rows in one tree.
+const FORMAT: u32 = 2;
+/// A lot is 8,192 rows: the part of `named` that grows is a megabyte, which stays in memory however long the history is, and a
+/// subject of a million rows is looked for in 122 lots.
+const LOT_BITS: u32 = 13;
+/// What a connection keeps of the file, in KiB: some lots. With SQLite's two megabytes most pages of a busy second were read and
+/// written several times.
+const CACHE_KIB: i64 = 8 * 1_024;
+/// After so many written pages, 16 MiB, the log is copied into the file. That takes two syncs, and the journal's own wait for them.
+const CHECKPOINT_PAGES: u32 = 4_096;
 /// How long a reader waits for a page being written.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 /// Between the subjects of a row; printed ids have no line breaks.
@@ -28,10 +37,11 @@ const TABLES: &str = "
         subjects TEXT    NOT NULL,
         detail   TEXT    NOT NULL
     ) STRICT;
-    CREATE TABLE IF NOT EXISTS subjects (
+    CREATE TABLE IF NOT EXISTS named (
+        lot     INTEGER NOT NULL,
         subject TEXT    NOT NULL,
         row     INTEGER NOT NULL,
-        PRIMARY KEY (subject, row)
+        PRIMARY KEY (lot, subject, row)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS history_shard_at ON history (shard, at);
     CREATE TABLE IF NOT EXISTS followed (
@@ -73,18 +83,40 @@ impl From<Unprepared> for HistoryError {
 }
 
 fn prepare(file: &Path) -> Result<Connection, Unprepared> {
-    let conn = Connection::open(file)?;
+    let mut conn = Connection::open(file)?;
     conn.busy_timeout(BUSY_MAX)?;
     conn.pragma_update_and_check(None, "journal_mode", "WAL", |_row| Ok(()))?;
     // What a power cut takes is followed again: no sync for each page.
     conn.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;")?;
-    let found: u32 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    if found_format(&conn)? != FORMAT {
+        come_to_format(&mut conn)?;
+    }
+    Ok(conn)
+}
+
+fn found_format(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Makes the tables of a new file, or brings those of an older format over: some seconds for a million rows, once.
+fn come_to_format(conn: &mut Connection) -> Result<(), Unprepared> {
+    let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another connection may have been first.
+    let found = found_format(&transaction)?;
     if found > FORMAT {
         return Err(Unprepared::Newer(found));
     }
-    conn.execute_batch(TABLES)?;
-    conn.pragma_update(None, "user_version", FORMAT)?;
-    Ok(conn)
+    transaction.execute_batch(TABLES)?;
+    if found == 1 {
+        let lots =
+            format!("INSERT INTO named SELECT row >> {LOT_BITS}, subject, row FROM subjects ORDER BY 1");
+        transaction.execute(&lots, [])?;
+        transaction.execute("DROP TABLE subjects", [])?;
+    }
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    Ok(transaction.commit()?)
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {
@@ -131,8 +163,22 @@ pub(super) fn insert(
     let (seq, at) = (seq.0.cast_signed(), at.unix_ms().cast_signed());
     let values = params![shard.as_str(), seq, at, kind, subjects.join(BETWEEN), detail];
     let row = conn.prepare_cached(sql)?.insert(values)?;
-    let mut name = conn.prepare_cached("INSERT OR IGNORE INTO subjects (subject, row) VALUES (?1, ?2)")?;
-    subjects.iter().try_for_each(|subject| name.execute(params![subject, row]).map(|_one| ()))
+    let mut name =
+        conn.prepare_cached("INSERT OR IGNORE INTO named (lot, subject, row) VALUES (?1, ?2, ?3)")?;
+    subjects.iter().try_for_each(|subject| name.execute(params![lot_of(row), subject, row]).map(|_one| ()))
+}
+
+/// Where the subjects of a row are kept.
+const fn lot_of(row: i64) -> i64 {
+    row >> LOT_BITS
+}
+
+/// The lots there are, from the oldest to the newest.
+fn lots(conn: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+    let sql = "SELECT (SELECT min(id) FROM history), (SELECT max(id) FROM history)";
+    let (first, last): (Option<i64>, Option<i64>) =
+        conn.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(first.zip(last).map(|(first, last)| (lot_of(first), lot_of(last))))
 }
 
 /// A row that is not kept: its id, and its subjects as they are written.
@@ -164,8 +210,10 @@ pub(super) fn outlived(
 
 /// Deletes a row, and where it is found.
 pub(super) fn forget(conn: &Connection, (id, subjects): &Outlived) -> rusqlite::Result<()> {
-    let mut name = conn.prepare_cached("DELETE FROM subjects WHERE subject = ?1 AND row = ?2")?;
-    subjects.split(BETWEEN).try_for_each(|subject| name.execute(params![subject, id]).map(|_one| ()))?;
+    let mut name = conn.prepare_cached("DELETE FROM named WHERE lot = ?1 AND subject = ?2 AND row = ?3")?;
+    subjects
+        .split(BETWEEN)
+        .try_for_each(|subject| name.execute(params![lot_of(*id), subject, id]).map(|_one| ()))?;
     conn.prepare_cached("DELETE FROM history WHERE id = ?1")?.execute([id]).map(|_one| ())
 }
 
@@ -183,25 +231,43 @@ pub(super) fn find(
     bounds: Bounds,
     rows_max: u32,
 ) -> Result<Vec<HistoryRow>, HistoryError> {
-    let (tables, named, order, name) = match about {
-        About::Everything => ("history", "", "id", None),
-        About::Shard(shard) => ("history", "AND shard = ?4", "id", Some(shard)),
-        About::Subject(subject) => {
-            ("subjects JOIN history ON id = row", "AND subject = ?4", "row", Some(subject))
-        }
-    };
     let (bound, from, to) = match bounds {
-        Bounds::Before(id) => (order, i64::MIN, id),
+        Bounds::Before(id) => ("id", i64::MIN, id),
         Bounds::Times(from, to) => ("at", from.unix_ms().cast_signed(), to.unix_ms().cast_signed()),
     };
-    let sql = format!(
-        "SELECT id, shard, seq, at, kind, subjects, detail FROM {tables}
-         WHERE {bound} >= ?1 AND {bound} < ?2 {named} ORDER BY {order} DESC LIMIT ?3"
-    );
-    let mut rows = conn.prepare_cached(&sql)?;
-    let rows: rusqlite::Result<Vec<HistoryRow>> = match name {
-        None => rows.query_map(params![from, to, rows_max], row_of)?.collect(),
-        Some(name) => rows.query_map(params![from, to, rows_max, name], row_of)?.collect(),
+    let query = |tables: &str, named: &str| {
+        format!(
+            "SELECT id, shard, seq, at, kind, subjects, detail FROM {tables}
+             WHERE {bound} >= ?1 AND {bound} < ?2 {named} ORDER BY id DESC LIMIT ?3"
+        )
+    };
+    let rows: rusqlite::Result<Vec<HistoryRow>> = match about {
+        About::Everything => conn
+            .prepare_cached(&query("history", ""))?
+            .query_map(params![from, to, rows_max], row_of)?
+            .collect(),
+        About::Shard(shard) => conn
+            .prepare_cached(&query("history", "AND shard = ?4"))?
+            .query_map(params![from, to, rows_max, shard], row_of)?
+            .collect(),
+        About::Subject(subject) => {
+            // The same row by another name: in this order rows come as they are asked for, without sorting.
+            let sql = query("named CROSS JOIN history ON id = row", "AND subject = ?4 AND lot = ?5")
+                .replace("ORDER BY id", "ORDER BY row");
+            let mut of_lot = conn.prepare_cached(&sql)?;
+            let mut found = Vec::new();
+            let (oldest, newest) = lots(conn)?.unwrap_or((0, -1));
+            for lot in (oldest..=newest).rev() {
+                let left = i64::from(rows_max) - i64::try_from(found.len()).unwrap_or(i64::MAX);
+                if left <= 0 {
+                    break;
+                }
+                for row in of_lot.query_map(params![from, to, left, subject, lot], row_of)? {
+                    found.push(row?);
+                }
+            }
+            Ok(found)
+        }
     };
     Ok(rows?)
 }
@@ -217,7 +283,11 @@ pub(super) fn count(
         (from.unix_ms().cast_signed(), to.unix_ms().cast_signed(), step.cast_signed());
     let counted = |tables: &str, named: &str| {
         format!(
-            "SELECT ?1 + (at - ?1) / ?3 * ?3, kind, count(*) FROM {tables}
+            "WITH RECURSIVE lots (lot) AS (
+                 SELECT min(id) >> {LOT_BITS} FROM history UNION ALL
+                 SELECT lot + 1 FROM lots WHERE lot < (SELECT max(id) FROM history) >> {LOT_BITS}
+             )
+             SELECT ?1 + (at - ?1) / ?3 * ?3, kind, count(*) FROM {tables}
              WHERE at >= ?1 AND at < ?2 {named} GROUP BY 1, 2 ORDER BY 1, 2"
         )
     };
@@ -238,7 +308,10 @@ pub(super) fn count(
             .query_map(params![from_ms, to_ms, step, shard], happened)?
             .collect(),
         About::Subject(subject) => conn
-            .prepare_cached(&counted("subjects JOIN history ON id = row", "AND subject = ?4"))?
+            .prepare_cached(&counted(
+                "lots CROSS JOIN named ON named.lot = lots.lot CROSS JOIN history ON id = row",
+                "AND subject = ?4",
+            ))?
             .query_map(params![from_ms, to_ms, step, subject], happened)?
             .collect(),
     };

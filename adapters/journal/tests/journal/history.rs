@@ -103,8 +103,56 @@ fn an_old_row_behind_a_newer_one_goes_and_so_do_its_subjects() {
     );
     drop(history);
     let conn = rusqlite::Connection::open(dir.path().join("history.sqlite")).unwrap();
-    let named = "SELECT count(*) FROM subjects WHERE row NOT IN (SELECT id FROM history)";
+    let named = "SELECT count(*) FROM named WHERE row NOT IN (SELECT id FROM history)";
     assert_eq!(conn.query_row(named, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+}
+
+/// Subjects are kept in lots of 8,192 rows.
+#[test]
+fn a_subject_is_found_and_counted_in_all_of_a_long_history() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let mut journal = store.open("a", 1);
+    let mut history = History::open(dir.path()).unwrap();
+    let mut teller = Teller::of(&journal.lead(&shard("fleet/1")).unwrap());
+    let turns = teller.turns(&[10_000, 10_000]);
+    let _space = journal.append(&turns).unwrap();
+    assert_eq!(history.follow(&mut journal, tell).unwrap(), 2);
+    let of = |subject: &str, before, rows| history.find(About::Subject(subject), before, rows).unwrap();
+    let newest = of("fleet/1", i64::MAX, 1_000);
+    assert_eq!(seqs(&newest), (19_001..=20_000).rev().collect::<Vec<_>>());
+    let page = of("fleet/1", 16_400, 1_000);
+    assert_eq!(seqs(&page), (15_400..16_400).rev().collect::<Vec<_>>(), "over the edge of a lot");
+    assert_eq!(seqs(&of("event-5", i64::MAX, 10)), [5], "in the oldest lot");
+    let (from, to) = (turns[0].at, turns[1].at + Duration::from_millis(1));
+    assert_eq!(history.find_within(About::Subject("event-5"), (from, to), 10).unwrap().len(), 1);
+    let counted = history.count(About::Subject("fleet/1"), from, to, Duration::from_secs(3_600)).unwrap();
+    assert_eq!(counted.iter().map(|step| step.count).sum::<u64>(), 20_000);
+}
+
+#[test]
+fn a_history_of_the_first_format_is_brought_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let conn = rusqlite::Connection::open(dir.path().join("history.sqlite")).unwrap();
+    conn.execute_batch(
+        "CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, shard TEXT NOT NULL, seq INTEGER NOT NULL,
+             at INTEGER NOT NULL, kind TEXT NOT NULL, subjects TEXT NOT NULL, detail TEXT NOT NULL) STRICT;
+         CREATE TABLE subjects (subject TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (subject, row)) STRICT, WITHOUT ROWID;
+         CREATE INDEX history_shard_at ON history (shard, at);
+         CREATE TABLE followed (shard TEXT PRIMARY KEY, next INTEGER NOT NULL) STRICT;
+         INSERT INTO history VALUES (7, 'fleet/1', 3, 1, 'tested', 'a' || char(10) || 'b', ''), (9000, 'fleet/1', 4, 2, 'tested', 'b', '');
+         INSERT INTO subjects VALUES ('a', 7), ('b', 7), ('b', 9000);
+         INSERT INTO followed VALUES ('fleet/1', 5);
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(conn);
+    let history = History::open(dir.path()).unwrap();
+    let of = |subject: &str| seqs(&history.find(About::Subject(subject), i64::MAX, 10).unwrap());
+    assert_eq!((of("a"), of("b")), (vec![3], vec![4, 3]));
+    drop(history);
+    let history = History::open(dir.path()).unwrap();
+    assert_eq!(seqs(&history.find(About::Subject("b"), i64::MAX, 10).unwrap()), [4, 3], "once");
 }
 
 #[test]
