@@ -33,8 +33,8 @@ pub use compact::{
 pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
 pub use examine::{Walked, walk};
 pub use port::{
-    Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, LEASE, LEASE_RENEWED_EVERY, Leadership, Lease,
-    PAGE_BYTES_MAX, PAGE_TURNS_MAX, Reader, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,
+    Appended, EVENT_BYTES_MAX, FORGET_STEP_TURNS_MAX, Forgot, Head, Journal, LEASE, LEASE_RENEWED_EVERY,
+    Leadership, Lease, PAGE_BYTES_MAX, PAGE_TURNS_MAX, Reader, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,
 };
 pub use types::{Epoch, NameError, SHARD_NAME_BYTES_MAX, Seq, ShardName, TurnRecord};
 pub use writer::{

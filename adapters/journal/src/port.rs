@@ -14,8 +14,12 @@ use crate::types::{Epoch, Seq, ShardName, TurnRecord};
 pub const PAGE_TURNS_MAX: u32 = 4_096;
 /// A page ends after the turn that reaches this many bytes: what one reader holds in memory at a time.
 pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// The largest chunk of a snapshot: the longest the writer waits for one maintenance step is this many bytes' sync.
+/// The largest chunk of a snapshot that holds more than one event: the longest the writer waits for one maintenance step is this many
+/// bytes' sync.
 pub const SNAPSHOT_CHUNK_BYTES_MAX: usize = 1024 * 1024;
+/// The largest event. A body is at most 2 MiB; a match of a hundred players with 8 KiB of attributes each, and what its rules read of them, is
+/// less than 2. In a snapshot one that is larger than a chunk is a chunk by itself.
+pub const EVENT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The most turns one [`Journal::forget`] deletes: a few milliseconds between two batches.
 pub const FORGET_STEP_TURNS_MAX: u32 = 1_024;
 
@@ -179,7 +183,7 @@ pub trait Journal: Reader {
     fn lead(&mut self, shard: &ShardName) -> Result<Leadership, LeadError>;
 
     /// Writes chunk `index` of a new snapshot that covers everything below `covers_below`. Chunks come in order from 0;
-    /// writing chunk 0 drops an unfinished snapshot. At most [`SNAPSHOT_CHUNK_BYTES_MAX`] bytes. Not seen by readers
+    /// writing chunk 0 drops an unfinished snapshot. At most [`EVENT_BYTES_MAX`] bytes. Not seen by readers
     /// until [`Journal::finish_snapshot`].
     ///
     /// # Errors

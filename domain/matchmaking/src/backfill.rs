@@ -72,6 +72,19 @@ pub struct ServerDetails {
     pub server_id: Option<Arc<str>>,
 }
 
+impl ServerDetails {
+    /// What all of it may take: each player of its matches is told it. An address with a token in it is some hundred bytes.
+    pub const BYTES_MAX: usize = 4_096;
+
+    /// What it takes: its texts, and four bytes a port besides its name.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let texts = [&self.fqdn, &self.ipv4_address, &self.region, &self.server_id];
+        let ports = self.ports.iter().map(|port| port.name.len() + 4);
+        texts.into_iter().flatten().map(|text| text.len()).chain(ports).sum()
+    }
+}
+
 /// A port of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {

@@ -9,8 +9,8 @@ use super::{Crash, Fault, Room, Tenancy};
 use crate::chain::Sum;
 use crate::error::{AppendError, LeadError, LeaseError, MaintainError, ReadError};
 use crate::port::{
-    Appended, FORGET_STEP_TURNS_MAX, Forgot, Head, LEASE, Leadership, Lease, PAGE_BYTES_MAX, PAGE_TURNS_MAX,
-    SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead, Space,
+    Appended, EVENT_BYTES_MAX, FORGET_STEP_TURNS_MAX, Forgot, Head, LEASE, Leadership, Lease, PAGE_BYTES_MAX,
+    PAGE_TURNS_MAX, SnapshotHead, Space,
 };
 use crate::types::{Epoch, Seq, ShardName, TurnRecord};
 
@@ -289,8 +289,8 @@ impl State {
     ) -> Result<(), MaintainError> {
         let shard = shard_of(&mut self.shards, name)?;
         let misuse = |what| Err(MaintainError::Misuse { shard: name.clone(), what });
-        if bytes.len() > SNAPSHOT_CHUNK_BYTES_MAX {
-            return misuse("the chunk is larger than 1 MiB");
+        if bytes.len() > EVENT_BYTES_MAX {
+            return misuse("the chunk is larger than 8 MiB");
         }
         if below > shard.head.next
             || shard.head.snapshot.is_some_and(|snapshot| below <= snapshot.covers_below)

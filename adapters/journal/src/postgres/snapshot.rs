@@ -9,7 +9,7 @@ use super::link::roll_back;
 use super::rows::{self, HeadRow, sum_column};
 use crate::chain::Sum;
 use crate::error::{MaintainError, ReadError};
-use crate::port::{FORGET_STEP_TURNS_MAX, Forgot, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead};
+use crate::port::{EVENT_BYTES_MAX, FORGET_STEP_TURNS_MAX, Forgot, SnapshotHead};
 use crate::types::{Seq, ShardName};
 
 /// How many chunks of replaced snapshots one step deletes.
@@ -81,8 +81,8 @@ pub(super) fn write_chunk(
 ) -> Result<(), MaintainError> {
     let draft = journal.drafts.get(shard).copied();
     let sum = run(journal, shard, async |client| {
-        if bytes.len() > SNAPSHOT_CHUNK_BYTES_MAX {
-            return Err(Fault::Misuse("the chunk is larger than 1 MiB"));
+        if bytes.len() > EVENT_BYTES_MAX {
+            return Err(Fault::Misuse("the chunk is larger than 8 MiB"));
         }
         let row = row_of(client, shard).await?;
         if below > row.head.next || row.head.snapshot.is_some_and(|snapshot| below <= snapshot.covers_below) {

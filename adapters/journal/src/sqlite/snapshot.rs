@@ -8,7 +8,7 @@ use super::heads::HeadRow;
 use super::schema::{seq_of, turn_key};
 use crate::chain::Sum;
 use crate::error::MaintainError;
-use crate::port::{FORGET_STEP_TURNS_MAX, Forgot, SNAPSHOT_CHUNK_BYTES_MAX, SnapshotHead};
+use crate::port::{EVENT_BYTES_MAX, FORGET_STEP_TURNS_MAX, Forgot, SnapshotHead};
 use crate::types::{Seq, ShardName};
 
 /// How many chunks of replaced snapshots one step deletes: freeing one touches each of its pages.
@@ -33,8 +33,8 @@ pub(super) fn write_chunk(
 ) -> Result<(), MaintainError> {
     let row = row_of(core, shard)?;
     let misuse = |what| Err(MaintainError::Misuse { shard: shard.clone(), what });
-    if bytes.len() > SNAPSHOT_CHUNK_BYTES_MAX {
-        return misuse("the chunk is larger than 1 MiB");
+    if bytes.len() > EVENT_BYTES_MAX {
+        return misuse("the chunk is larger than 8 MiB");
     }
     if below > row.head.next || row.head.snapshot.is_some_and(|snapshot| below <= snapshot.covers_below) {
         return misuse("it covers nothing new, or what is not durable");

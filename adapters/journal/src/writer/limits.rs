@@ -20,12 +20,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A turn of 512 KiB holds the largest command (a body is at most a few tens of KB, a snapshot page less). A batch of
+    /// A turn of 64 MiB holds the largest commands: rules that read something else end each of a queue's two million tickets, 19 bytes
+    /// apiece, and a fleet of 100,000 servers is told anew what to run. An ordinary one is less than 512 KiB. A batch of
     /// 1 MiB syncs in a few milliseconds here. 16,384 unsynced turns are 256 turns for each of 64 callers. Two batches may
-    /// be unsynced (one in flight, one behind it), plus one turn that was decided at the brim; written as pages they take
-    /// at most twice their size, so 6 MiB of the 16 MiB reserve are kept for them.
+    /// be unsynced (one in flight, one behind it), plus one ordinary turn that was decided at the brim; written as pages they take
+    /// at most twice their size, so 6 MiB of the 16 MiB reserve are kept for them. A larger one waits until somebody makes room.
     pub const STANDARD: Self = Self {
-        turn_bytes_max: 512 * 1024,
+        turn_bytes_max: 64 * 1024 * 1024,
         batch_turns_max: 4_096,
         batch_bytes_max: 1024 * 1024,
         unsynced_turns_max: 16_384,

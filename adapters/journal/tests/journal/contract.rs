@@ -1,8 +1,8 @@
 //! What every store behind the port promises. [`contract!`] makes one test of each promise for a store.
 
 use mainstay_journal::{
-    AppendError, Epoch, FORGET_STEP_TURNS_MAX, Forgot, Journal, LEASE, LeadError, Lease, LeaseError,
-    MaintainError, PAGE_BYTES_MAX, ReadError, Reader, SNAPSHOT_CHUNK_BYTES_MAX, Seq, Space,
+    AppendError, EVENT_BYTES_MAX, Epoch, FORGET_STEP_TURNS_MAX, Forgot, Journal, LEASE, LeadError, Lease,
+    LeaseError, MaintainError, PAGE_BYTES_MAX, ReadError, Reader, Seq, Space,
 };
 use proptest::prelude::*;
 
@@ -212,7 +212,7 @@ pub fn snapshots_come_in_chunks(store: &mut impl Store) {
     let mut teller = Teller::of(&journal.lead(&name).unwrap());
     let turns = teller.turns(&[1, 1, 1]);
     let _space = journal.append(&turns).unwrap();
-    let chunks = [vec![1; SNAPSHOT_CHUNK_BYTES_MAX], vec![], vec![3; 10]];
+    let chunks = [vec![1; EVENT_BYTES_MAX], vec![], vec![3; 10]];
     for (index, chunk) in (0..).zip(&chunks) {
         journal.write_snapshot_chunk(&name, Seq(3), index, chunk).unwrap();
     }
@@ -237,7 +237,7 @@ pub fn snapshots_are_refused_out_of_order(store: &mut impl Store) {
     let name = shard("fleet/1");
     let mut teller = Teller::of(&journal.lead(&name).unwrap());
     let _space = journal.append(&teller.turns(&[1, 2])).unwrap();
-    let large = vec![0; SNAPSHOT_CHUNK_BYTES_MAX + 1];
+    let large = vec![0; EVENT_BYTES_MAX + 1];
     let refused = [
         journal.write_snapshot_chunk(&name, Seq(2), 1, b"x"),
         journal.write_snapshot_chunk(&name, Seq(5), 0, b"covers what is not there"),

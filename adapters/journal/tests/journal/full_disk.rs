@@ -102,8 +102,8 @@ fn fill_and_recover(dir: &Path) {
     eprintln!("{on_reserve} commits on the reserve until the floor");
     assert!(on_reserve >= COMMITS_ON_RESERVE_MIN, "{on_reserve}");
 
-    // What was decided at the brim still fits below the floor.
-    let largest = Limits::STANDARD.unsynced_bytes_max + Limits::STANDARD.turn_bytes_max;
+    // What was decided at the brim still fits below the floor, with an ordinary turn behind it.
+    let largest = Limits::STANDARD.unsynced_bytes_max + 512 * 1024;
     let mut teller =
         Teller { shard: name.clone(), epoch: mainstay_journal::Epoch(1), next: Seq(commits + 1) };
     let brim: Vec<_> = (0..largest / 2_500).map(|_| teller.turn_with(1, vec![5; 2_500])).collect();

@@ -21,8 +21,8 @@ use mainstay_fleet::{
     Ports, Provided, Purpose, RegionOpening, RegionSpec, Renewal, Request, ReservationEnd, UsageSetting,
     Wish,
 };
-use mainstay_journal::SNAPSHOT_CHUNK_BYTES_MAX;
 use mainstay_journal::stored::{Stored, StoredError};
+use mainstay_journal::{EVENT_BYTES_MAX, SNAPSHOT_CHUNK_BYTES_MAX};
 use mainstay_supervisor::{
     Ending, Event as SupervisorEvent, Failures, Life, Reason, Run, RunNumber, Rung, Slot, Stage, Supervisor,
 };
@@ -728,6 +728,14 @@ fn snapshots_are_cut_into_chunks_below_the_limit() {
     assert!(chunks.iter().all(|chunk| chunk.len() <= SNAPSHOT_CHUNK_BYTES_MAX));
     let told: Vec<_> = chunks.iter().flat_map(|chunk| Fleet::load_story(chunk).unwrap()).collect();
     assert_eq!(told, story);
+    let large = event(2_000_000);
+    let alone: Vec<_> = Fleet::story_chunks([event(1), large.clone(), event(2)].into_iter()).collect();
+    assert_eq!(
+        alone.iter().map(|chunk| Fleet::load_story(chunk).unwrap()).collect::<Vec<_>>()[1],
+        [large],
+        "alone"
+    );
+    assert!(alone[1].len() <= EVENT_BYTES_MAX);
     let told = std::cell::Cell::new(0);
     let counted = story.iter().cloned().inspect(|_| told.set(told.get() + 1));
     assert_eq!(Fleet::story_chunks(counted).next(), chunks.first().cloned());

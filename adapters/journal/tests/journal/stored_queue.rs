@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
+use mainstay_journal::Limits;
 use mainstay_journal::stored::Stored;
 use mainstay_matchmaking::spec::{
     Attribute, Declared, Delta, Enforced, Expansion, Gather, Merge, Missing, PlayFabBuild, QueueSpec, Rule,
@@ -11,7 +12,7 @@ use mainstay_matchmaking::spec::{
 use mainstay_matchmaking::{
     Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
     Hold, Kind, Lease, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue, Searching, Seated,
-    ServerDetails, Stage, TakenOut, Terms, Ticket, Value,
+    ServerDetails, Stage, TakenOut, Terms, Ticket, Value, WAITING_MAX,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -388,4 +389,18 @@ proptest! {
             prop_assert!(events.len() <= bytes.len());
         }
     }
+}
+
+/// Rules that read something else end all of a queue's tickets in one turn; of 28,000 it was refused, and the queue ended.
+#[test]
+fn a_turn_may_end_as_many_tickets_as_a_queue_holds() {
+    const SOME: usize = 1_000;
+    let ended = |number: usize| Event::TicketCanceled {
+        ticket: format!("{:032x}", u128::MAX - number as u128).parse().unwrap(),
+        reason: Cancellation::RetryRequired,
+    };
+    let mut bytes = Vec::new();
+    Queue::store(&(0..SOME).map(ended).collect::<Vec<_>>(), &mut bytes);
+    let most = bytes.len() * (WAITING_MAX / SOME);
+    assert!(most <= Limits::STANDARD.turn_bytes_max, "{most}");
 }

@@ -48,6 +48,11 @@ pub(super) fn create(
     {
         return Err(Rejection::BadRequest("a lease has 1 to 3600 seconds"));
     }
+    if game.server.bytes() > ServerDetails::BYTES_MAX {
+        return Err(Rejection::BadRequest(
+            "ServerDetails has at most 4096 bytes in its names, its address and its ports",
+        ));
+    }
     let outlived = match caller {
         Caller::Hosted(tenure) => tenure_over::outlived(turn.state(), tenure, game.members),
         Caller::Server(_) | Caller::Player(_) | Caller::Title => BTreeSet::new(),

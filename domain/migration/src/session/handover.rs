@@ -157,6 +157,10 @@ impl<G: Guards> Session<G> {
         if *to == self.me() && self.held.id() < *state {
             return;
         }
+        if *why == Handover::Merge {
+            // The host of the other side may have come to the session since this peer knew who plays there.
+            self.be_guest(now, *to);
+        }
         let quorum = if self.fork.is_some() { Quorum::Missing } else { Quorum::Majority };
         let vacancy = Vacancy::beginning(now, Cause::of(*why), quorum, Some(*to));
         let vacancy = if *to == self.me() {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, End, Epoch, Failure, Input, Leads, Migratable, Output, Stamp, Standing, StateId,
-    WithoutMajority,
+    Body, CanBeHost, End, Epoch, Failure, Handover, Input, Leads, Migratable, Output, Stamp, Standing,
+    StateId, WithoutMajority,
 };
 
 use crate::joins::step_until;
-use crate::net::{Net, peer};
+use crate::net::{Net, peer, snapshot};
 
 /// The first side of a session that nobody certifies.
 const ALONE: Stamp = Stamp { epoch: Epoch::FIRST, fork: 1 };
@@ -341,4 +341,28 @@ fn who_hears_late_whom_its_side_merged_under_comes_over() {
     net.cut.clear();
     net.run(Duration::from_secs(5));
     assert_eq!((net.host(), net.session(peer(3)).leader()), (peer(4), peer(4)));
+}
+
+/// A side's host gives way to one that came to the session after they were cut apart, so that its member never met the host it is told of: it comes over all the same (I8).
+#[test]
+fn who_never_met_the_host_its_side_merges_under_comes_over() {
+    let mut net = Net::of(10);
+    net.give(peer(3), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    for one in [2, 3] {
+        [4, 5, 6, 20].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    [1, 7, 8, 9, 10].into_iter().for_each(|id| net.kill(peer(id)));
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_secs(1));
+    net.join(peer(20));
+    net.run(Duration::from_secs(3));
+    net.settle_in(peer(20), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    let last = snapshot(net.seen[&peer(4)].tick);
+    net.give(peer(4), Input::HandOver { to: Some(peer(20)), why: Handover::Leaves, last });
+    step_until(&mut net, |net| [5, 6].iter().all(|id| net.session(peer(*id)).leader() == peer(20)));
+    net.cut.clear();
+    net.run(Duration::from_secs(8));
+    assert_eq!([2, 3].map(|id| net.session(peer(id)).leader()), [peer(20); 2]);
 }

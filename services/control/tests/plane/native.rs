@@ -191,7 +191,7 @@ async fn machines_status_and_health_are_shown() {
     assert_eq!(health.body["checks"][1]["name"], "fleets");
     let ready = world.call("GET", "/readyz", None, vec![]).await;
     assert_eq!(
-        (ready.status, &ready.body["checks"][2]["name"]),
+        (ready.status, &ready.body["checks"][3]["name"]),
         (200, &json!("configuration")),
         "{}",
         ready.text

@@ -122,6 +122,44 @@ async fn a_game_that_no_match_has_room_for_is_refused_on_either_face() {
     world.shutdown().await;
 }
 
+/// Seed 004 has the players of a game listed with their attributes. Of as many as a match holds, each with nearly as much as is allowed, that is one event of 700 KB:
+/// its queue ended by it.
+#[tokio::test]
+async fn a_game_of_ninety_nine_with_all_that_they_brought_is_waited_for() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 100 })).await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let member = |at: usize| {
+        json!({
+            "Entity": { "Id": format!("p{at}"), "Type": "title_player_account" },
+            "Attributes": { "DataObject": { "Brought": "x".repeat(7_000) } },
+        })
+    };
+    let members: Vec<Value> = (0..99).map(member).collect();
+    let game = |address: String| {
+        json!({
+            "Members": members, "GiveUpAfterSeconds": 600, "QueueName": "q",
+            "ServerDetails": { "IPV4Address": address },
+        })
+    };
+    let refused = post(&world, "/Match/CreateServerBackfillTicket", &title, &game("x".repeat(4_097))).await;
+    assert!(refused.status == 400 && refused.text.contains("at most 4096 bytes"), "{}", refused.text);
+    let made = post(&world, "/Match/CreateServerBackfillTicket", &title, &game("192.0.2.1".to_owned())).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let late = json!({ "players": [{ "player": "late" }], "giveUpAfterSeconds": 600 });
+    assert_eq!(tickets(&world, &late).await.status, 201);
+    let of = json!({ "TicketId": made.body["data"]["TicketId"], "QueueName": "q" });
+    let filled = post(&world, "/Match/GetServerBackfillTicket", &title, &of).await;
+    assert_eq!(filled.body["data"]["Status"], "Matched", "{}", filled.status);
+    let health = world.call("GET", "/healthz", None, vec![]).await;
+    assert_eq!(
+        health.body["checks"][2],
+        json!({ "name": "queues", "ok": true, "says": "all 1 answer; what was asked before is durable" })
+    );
+    world.shutdown().await;
+}
+
 /// Issue 4, point 3: "SetObjects and GetObjects for attributes from the player entity", whichever face a ticket comes through; and
 /// point 10: "attributes too large".
 #[tokio::test]

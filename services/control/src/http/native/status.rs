@@ -128,8 +128,19 @@ async fn answering(app: &App) -> Vec<HealthCheck> {
             fleets = Err(error);
         }
     }
-    let count = directory.all().count();
-    vec![check("catalog", catalog), check("fleets", answers(fleets, format!("all {count} answer")))]
+    let mut queues: Result<(), mainstay_runtime::Error> = Ok(());
+    let open = app.queues.now();
+    for queue in open.values() {
+        if let Err(error) = queue.read(|_, _| ()).await {
+            queues = Err(error);
+        }
+    }
+    let all = |count: usize| format!("all {count} answer");
+    vec![
+        check("catalog", catalog),
+        check("fleets", answers(fleets, all(directory.all().count()))),
+        check("queues", answers(queues, all(open.len()))),
+    ]
 }
 
 async fn configured(app: &App) -> HealthCheck {

@@ -1,14 +1,12 @@
 //! I8: nobody's game ends for want of a host who could have one.
 //!
 //! Whoever ends so, though nothing was wrong with it for long enough, had nobody who could be host among those that it heard all the while, itself included; or
-//! they were too few for the session's policy, or its lobby was away. Whose time went with hosts that were lost one after another is not judged, nor are
-//! successions of many hosts: in that of seed 18 a member ends as sides merge, and it is not yet known whether it had to.
+//! they were too few for the session's policy, or its lobby was away. Whose time went with hosts that were lost one after another is not judged.
 
 use mainstay_migration::{CanBeHost, Failure, Guards, Outcome, PeerId, Report, WithoutMajority};
 
 use super::super::World;
 use super::super::lobby::LOBBY;
-use super::super::scenario::Comers;
 use super::hosts::KNOWN_WITHIN;
 use super::troubles::reach_each_other;
 use super::{GAP_MAX, LOBBY_LEASE};
@@ -37,8 +35,7 @@ pub(super) fn is_inevitable<G: Guards>(world: &World<G>, id: PeerId, report: &Re
     // Whose question or its answer was lost may take the lobby for silent, where the session waits for nothing.
     let ends_at_once = matches!(&report.outcome, Outcome::Terminated(Failure::NoMajority));
     let was_heard = troubles.last_between(id, LOBBY).is_none_or(|last| last < since);
-    let is_succession = world.scenario.comers == Comers::OneForEach;
-    if !lacks_host || is_succession || !was_well || ends_at_once && !was_heard {
+    if !lacks_host || !was_well || ends_at_once && !was_heard {
         return Ok(());
     }
     let hears = |one: PeerId, other: PeerId| one == other || reach_each_other(world, one, other, since);
