@@ -1,6 +1,8 @@
 //! Tickets over the native face, beside what `services/cli/tests/product/matching.rs` shows with real processes.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::agent::Habit;
 use crate::playfab::{post, title_token};
@@ -119,6 +121,43 @@ async fn a_game_that_no_match_has_room_for_is_refused_on_either_face() {
         assert_eq!(refused.body["errorCode"], 1000, "{}", refused.text);
         assert!(refused.body["errorDetails"][field].is_array(), "{}", refused.text);
     }
+    world.shutdown().await;
+}
+
+/// A service account is "out at once" when it is revoked: also where it watches already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_revoked_hears_nothing_more_of_what_it_watches() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2 })).await;
+    let made = world.post("/v1/service-accounts", &json!({ "role": "viewer" })).await;
+    let text = |field: &str| made.body[field].as_str().unwrap().to_owned();
+    let own = basic((&text("keyId"), &text("secretKey")));
+    let ticket =
+        tickets(&world, &json!({ "players": [{ "player": "ann" }], "giveUpAfterSeconds": 600 })).await;
+    let path = format!("/v1/queues/q/tickets/{}", ticket.body["id"].as_str().unwrap());
+    let mut streams = Vec::new();
+    for who in [own, basic(ADMIN)] {
+        let mut stream = TcpStream::connect(world.plane.api()).await.unwrap();
+        let asks = format!("GET {path}/events HTTP/1.1\r\nHost: a\r\nAuthorization: {who}\r\n\r\n");
+        stream.write_all(asks.as_bytes()).await.unwrap();
+        streams.push((stream, Vec::new()));
+    }
+    let says = |heard: &[u8], word: &str| String::from_utf8_lossy(heard).contains(word);
+    for (stream, heard) in &mut streams {
+        while !says(heard, "WaitingForMatch") {
+            assert_ne!(stream.read_buf(heard).await.unwrap(), 0, "{}", String::from_utf8_lossy(heard));
+        }
+    }
+    let revoked = world.delete(&format!("/v1/service-accounts/{}", text("keyId"))).await;
+    assert_eq!(revoked.status, 204);
+    assert_eq!(world.delete(&path).await.status, 204);
+    for ((stream, heard), hears) in streams.iter_mut().zip([false, true]) {
+        while !says(heard, "\r\n0\r\n\r\n") {
+            assert_ne!(stream.read_buf(heard).await.unwrap(), 0, "{}", String::from_utf8_lossy(heard));
+        }
+        assert_eq!(says(heard, "Canceled"), hears, "{}", String::from_utf8_lossy(heard));
+    }
+    drop(streams);
     world.shutdown().await;
 }
 
