@@ -124,6 +124,36 @@ async fn a_game_that_no_match_has_room_for_is_refused_on_either_face() {
     world.shutdown().await;
 }
 
+/// A rule that is passed over matches anybody with anybody. PlayFab's own call takes keys it does not know; `/v1`, as the file, does not, and takes either spelling.
+#[tokio::test]
+async fn a_queue_over_the_native_face_has_no_key_that_is_passed_over() {
+    let world = World::new().await;
+    let put = async |queue: Value| {
+        world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await
+    };
+    let rule =
+        json!([{ "Name": "skill", "Attribute": { "Path": "skill", "Source": "User" }, "Difference": 5 }]);
+    let misspelt = put(json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "DiferenceRules": rule })).await;
+    misspelt.expect(400, "MS-M001");
+    assert!(
+        misspelt.text.contains("DiferenceRules") && misspelt.text.contains("DifferenceRules,"),
+        "{}",
+        misspelt.text
+    );
+    put(json!({ "MinMatchSize": 2, "minMatchSize": 3, "MaxMatchSize": 4 })).await.expect(400, "MS-M001");
+    let within =
+        json!([{ "name": "skill", "attribute": { "path": "skill", "source": "User" }, "diference": 5 }]);
+    let misspelt = put(json!({ "minMatchSize": 2, "maxMatchSize": 2, "differenceRules": within })).await;
+    misspelt.expect(400, "MS-M001");
+    assert!(misspelt.text.contains("differenceRules[0].diference"), "{}", misspelt.text);
+    let ours = put(json!({ "minMatchSize": 2, "maxMatchSize": 3, "differenceRules": rule })).await;
+    assert!(ours.status < 300, "{}", ours.text);
+    let kept = world.get("/v1/queues/q").await.body["configuration"].clone();
+    assert_eq!((&kept["MaxMatchSize"], &kept["DifferenceRules"][0]["Difference"]), (&json!(3), &json!(5)));
+    assert!(put(kept).await.status < 300, "as it is shown it is taken");
+    world.shutdown().await;
+}
+
 /// A service account is "out at once" when it is revoked: also where it watches already.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_revoked_hears_nothing_more_of_what_it_watches() {

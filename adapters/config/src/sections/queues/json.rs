@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use mainstay_wire::playfab::queue::shape::{Is, OVERRIDE, RULES, Shape};
 use serde_json::{Map, Number, Value as Json};
 
-use super::shape::{Is, OVERRIDE, RULES, Shape};
 use crate::codes::Code;
 use crate::place::Place;
 use crate::problem::{Problem, quote};

@@ -4,13 +4,12 @@
 //! them into rules. So a queue means the same by whichever door it came.
 
 mod json;
-mod shape;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation, Venue};
-use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
+use mainstay_wire::playfab::queue::{MatchmakingQueueConfig, shape};
 use serde_json::Value as Json;
 
 use self::json::Reading;
@@ -215,7 +214,7 @@ fn entry_of<'n>(node: &'n Node, name: &str) -> Option<(&'n Node, &'n Node)> {
 
 #[cfg(test)]
 pub(super) fn keys() -> impl Iterator<Item = String> {
-    use self::shape::Shape;
+    use shape::Shape;
     let shapes = shape::RULES.iter().map(|(_, shape)| *shape).chain([&shape::QUEUE]);
     shapes.flat_map(Shape::keys).map(|(key, _)| json::first(key, char::to_ascii_lowercase))
 }
