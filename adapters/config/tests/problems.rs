@@ -76,6 +76,29 @@ fn queue_rows() -> Vec<Row> {
         (queue("maxTicketSize: one"), Code::BadNumber, (6, 20), "a number"),
         (queue("maxTicketSize: -1"), Code::BadQueue, (3, 5), "queues.md"),
         (queue("maxMatchSize: 2"), Code::DuplicateKey, (6, 5), "keep one"),
+        (queue("MaxMatchSize: 3"), Code::DuplicateKey, (6, 5), "keep one"),
+        (
+            "version: 1.0\nqueues:\n  - MatchmakingQueue: { Name: duel, MinMatchSize: 2, MaxMatchSize: 2 }\n    rules: []\n".into(),
+            Code::UnknownKey,
+            (4, 5),
+            "move it into",
+        ),
+        (
+            format!(
+                "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, session: online, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n"
+            ),
+            Code::BadQueue,
+            (15, 57),
+            "keep one",
+        ),
+        (
+            format!(
+                "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, serverAllocationEnabled: false, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n"
+            ),
+            Code::BadQueue,
+            (15, 57),
+            "keep one",
+        ),
         (queue("regions: [Europe]"), Code::BadQueue, (6, 5), "queues.md"),
         (queue("gather: 2m"), Code::BadQueue, (6, 5), "queues.md"),
         (queue("gather: 1000"), Code::BadQueue, (6, 5), "queues.md"),

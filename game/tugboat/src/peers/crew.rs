@@ -306,6 +306,16 @@ impl Crew {
         Some((index, line))
     }
 
+    /// Hears what players say until then.
+    pub fn hear_until(&mut self, until: Instant) {
+        while self.line(until).is_some() {}
+    }
+
+    /// Who has left unasked since this was asked last, and how each stood.
+    pub fn take_left(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.left)
+    }
+
     /// Those that play.
     pub fn playing(&self) -> impl Iterator<Item = &Player> {
         self.players.iter().filter(|player| player.life == Life::Plays)
@@ -348,6 +358,8 @@ impl Crew {
     /// Where the process is gone.
     pub fn thaw(&mut self, index: usize) -> Result<(), CrewError> {
         self.players[index].life = Life::Plays;
+        // How it stood before is not how it stands: it has to hear who is host now.
+        self.players[index].stands = Value::Null;
         self.signal(index, Signal::SIGCONT)
     }
 

@@ -1,5 +1,6 @@
 //! `mainstay demo peers`: processes over real QUIC, whose host goes away.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
@@ -53,6 +54,16 @@ fn a_session_outlives_a_host_that_leaves_and_one_that_freezes() {
         assert_eq!(moves[0]["cause"], cause, "{moves:?}");
         assert_eq!((&moves[0]["peersKept"], &moves[0]["ackedLost"]), (&json!(3), &json!(0)), "{moves:?}");
     }
+}
+
+/// Of a host that freezes each time every line tells of a move of its own: the one before was told again, as the thawed host still stood as before.
+#[test]
+fn each_freeze_is_a_move_of_its_own() {
+    let moves = migrations(&["--lan", "--players", "3", "--kill-host", "freeze", "--times", "3"]);
+    let of = |name: &str| moves.iter().map(|it| it[name].clone()).collect::<Vec<_>>();
+    let stamps: Vec<_> = moves.iter().map(|it| (it["epoch"].as_u64(), it["fork"].as_u64())).collect();
+    assert!(moves.len() == 3 && stamps.is_sorted_by(|a, b| a < b), "{moves:?}");
+    assert_eq!(of("newHost")[..2], of("oldHost")[1..], "{moves:?}");
 }
 
 /// A demo that runs until it is told to end.
@@ -132,6 +143,28 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
         });
         assert_eq!((&told["newHost"], &told["epoch"]), (&moved["newHost"], &moved["epoch"]), "{told}");
     }
+    // Whoever is left alone is not taken away, and who is stopped goes on where the command is interrupted.
+    let demo = Demo::start("2");
+    let moved = demo.kill_host(&["--power-cut"]);
+    let note = || {
+        let note = fs::read_to_string(demo.home.path().join("demo-peers.json")).unwrap();
+        serde_json::from_str::<Value>(&note).unwrap()
+    };
+    until("it knows who is left", || (note()["players"] == 1).then_some(()));
+    let output = demo.home.command(&["demo", "kill-host"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("MS-U062"), "{moved}: {output:?}");
+    let mut frozen = demo.home.command(&["demo", "kill-host", "--freeze"]);
+    let mut frozen = frozen.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let host = note()["host"]["pid"].as_i64().unwrap();
+    let is_stopped = || {
+        let stat = fs::read_to_string(format!("/proc/{host}/stat")).unwrap();
+        stat.rsplit(')').next().unwrap().trim_start().starts_with('T')
+    };
+    until("it is frozen", || is_stopped().then_some(()));
+    kill(Pid::from_raw(i32::try_from(frozen.id()).unwrap()), Signal::SIGINT).unwrap();
+    let ended = until("it ends", || frozen.try_wait().unwrap());
+    assert!(!ended.success() && !is_stopped());
+    drop(demo);
     let none = Home::new().command(&["demo", "kill-host"]).output().unwrap();
     let err = String::from_utf8_lossy(&none.stderr);
     assert!(!none.status.success() && err.contains("MS-U045"), "{err}");

@@ -13,13 +13,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use tower::util::MapRequest;
+use tower::util::{MapRequest, MapResponse};
 
+use super::crowd::{Crowd, Visitor};
 use crate::doors::{Wire, greet};
 
-/// The most connections at once; further ones wait in the system's own queue. Each costs some 20 KB of buffers, so a
-/// stranger who opens all of them takes 80 MB and no more.
-const CONNECTIONS_MAX: usize = 4_096;
 /// How long a connection may stand idle, or take to say what it wants. Longer than the pools of clients keep theirs (60 s
 /// and less), so that a connection is not closed under a call.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
@@ -33,10 +31,19 @@ pub(crate) async fn serve(
     router: Router,
     closed: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    serve_many(listeners, tls, router, Crowd::of(Crowd::STANDARD), closed).await;
+}
+
+async fn serve_many(
+    listeners: Vec<TcpListener>,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    crowd: Crowd,
+    closed: watch::Receiver<bool>,
+) {
     let mut doors = JoinSet::new();
     for listener in listeners {
-        doors.spawn(serve_one(listener, tls.clone(), router.clone(), Arc::clone(&places), closed.clone()));
+        doors.spawn(serve_one(listener, tls.clone(), router.clone(), crowd.clone(), closed.clone()));
     }
     while doors.join_next().await.is_some() {}
 }
@@ -45,24 +52,26 @@ async fn serve_one(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     router: Router,
-    places: Arc<Semaphore>,
+    crowd: Crowd,
     mut closed: watch::Receiver<bool>,
 ) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, place) = tokio::select! {
             () = raised(&mut closed) => break,
-            accepted = accept(&listener, &places) => accepted,
+            accepted = visited(&listener, &crowd) => accepted,
             Some(_ended) = connections.join_next() => continue,
         };
         let (tls, router, mut closed) = (tls.clone(), router.clone(), closed.clone());
+        let mut visitor = crowd.visitor();
         connections.spawn(async move {
             let wire = tokio::select! {
                 () = raised(&mut closed) => None,
+                () = visitor.gives_way() => None,
                 wire = greet(stream, place, tls.as_ref(), HEAD_WITHIN) => wire,
             };
             if let Some(wire) = wire {
-                connection(wire, router, closed).await;
+                connection(wire, router, visitor, closed).await;
             }
         });
     }
@@ -77,9 +86,19 @@ pub(crate) async fn accept(
 ) -> (TcpStream, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed.
     let place = Arc::clone(places).acquire_owned().await.ok();
+    (next(listener).await, place)
+}
+
+/// The next connection, once there is a place for it.
+async fn visited(listener: &TcpListener, crowd: &Crowd) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    let stream = next(listener).await;
+    (stream, crowd.place().await)
+}
+
+async fn next(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
-            Ok((stream, _from)) => return (stream, place),
+            Ok((stream, _from)) => return stream,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted; the next try follows");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -88,19 +107,23 @@ pub(crate) async fn accept(
     }
 }
 
-async fn connection(wire: Wire, router: Router, mut closed: watch::Receiver<bool>) {
+async fn connection(wire: Wire, router: Router, mut visitor: Visitor, mut closed: watch::Receiver<bool>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
     let (peer, protected) = (wire.peer(), wire.protected());
+    let (asking, answering) = (visitor.clone(), visitor.clone());
     let told = MapRequest::new(router, move |mut request: Request<Incoming>| {
+        asking.asks();
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(protected);
         request
     });
+    let told = MapResponse::new(told, move |response| answering.answer(response));
     let mut served =
         std::pin::pin!(http.serve_connection(TokioIo::new(wire), TowerToHyperService::new(told)));
     let ended = tokio::select! {
         ended = &mut served => ended,
+        () = visitor.gives_way() => return,
         () = raised(&mut closed) => {
             served.as_mut().graceful_shutdown();
             served.await
@@ -114,4 +137,83 @@ async fn connection(wire: Wire, router: Router, mut closed: watch::Receiver<bool
 /// Waits until a flag is raised, or nobody is left to raise it.
 pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
     let _gone = flag.wait_for(|raised| *raised).await.map(drop);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use axum::response::Sse;
+    use axum::response::sse::Event;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::super::crowd::Places;
+    use super::*;
+
+    /// A face with so many places, of a call and of a stream that says one thing and stands.
+    async fn face(places: Places) -> (SocketAddr, watch::Sender<bool>) {
+        let (close, closed) = watch::channel(false);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stands = || async {
+            let first =
+                futures_util::stream::iter([Ok::<_, std::convert::Infallible>(Event::default().data("x"))]);
+            Sse::new(futures_util::StreamExt::chain(first, futures_util::stream::pending()))
+        };
+        let router = Router::new().route("/call", get(|| async { "called" })).route("/stream", get(stands));
+        tokio::spawn(serve_many(vec![listener], None, router, Crowd::of(places), closed));
+        (address, close)
+    }
+
+    async fn says(address: SocketAddr, words: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(words.as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// What is answered, up to those words; all of it where they do not come.
+    async fn hears(stream: &mut TcpStream, words: &str) -> String {
+        let mut heard = Vec::new();
+        let mut byte = [0];
+        while !String::from_utf8_lossy(&heard).contains(words)
+            && stream.read(&mut byte).await.unwrap_or(0) == 1
+        {
+            heard.extend(byte);
+        }
+        String::from_utf8(heard).unwrap()
+    }
+
+    /// Strangers who take all connections and say nothing, or a byte, kept everybody out for as long as they liked.
+    #[tokio::test]
+    async fn who_asks_for_nothing_gives_way() {
+        let (address, _close) = face(Places { connections: 3, streams: 1 }).await;
+        let mut silent = says(address, "").await;
+        let mut slow = says(address, "G").await;
+        let mut answered = says(address, "GET /call HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert!(hears(&mut answered, "called").await.ends_with("called"));
+        let mut comes = says(address, "GET /call HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert!(hears(&mut comes, "called").await.ends_with("called"));
+        for gone in [&mut silent, &mut slow, &mut answered] {
+            assert_eq!(hears(gone, "anything").await, "", "it is closed");
+        }
+    }
+
+    #[tokio::test]
+    async fn streams_leave_places_to_calls_and_do_not_give_way() {
+        let (address, _close) = face(Places { connections: 2, streams: 1 }).await;
+        let asks = "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n";
+        let mut stream = says(address, asks).await;
+        assert!(hears(&mut stream, "data: x").await.contains("200 OK"));
+        let mut second = says(address, asks).await;
+        assert!(hears(&mut second, "MS-U132").await.contains("503"), "one has its place");
+        drop(second);
+        for _ in 0..2 {
+            let mut call = says(address, "GET /call HTTP/1.1\r\nHost: a\r\n\r\n").await;
+            assert!(hears(&mut call, "called").await.ends_with("called"));
+        }
+        let mut byte = [0];
+        let read = stream.try_read(&mut byte).map_err(|error| error.kind());
+        assert!(matches!(read, Ok(1) | Err(std::io::ErrorKind::WouldBlock)), "it stands: {read:?}");
+    }
 }

@@ -5,6 +5,7 @@
 
 mod access;
 mod admin;
+mod crowd;
 mod failure;
 mod files;
 mod listener;

@@ -36,7 +36,7 @@ pub(crate) struct Watching {
     watched: Watched,
 }
 
-/// Most tickets that are watched in one queue: a stream each, and as many connections as a control plane answers.
+/// Most tickets that are watched in one queue: more than there are streams, so that no queue is the first to refuse.
 const WATCHED_MAX: usize = 100_000;
 
 /// Most who watch one ticket: twice the players of the largest match, so that each may come again before its old stream is known to be

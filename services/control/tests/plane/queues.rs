@@ -1,6 +1,8 @@
 //! Tickets over the native face, beside what `services/cli/tests/product/matching.rs` shows with real processes.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::agent::Habit;
 use crate::playfab::{post, title_token};
@@ -157,6 +159,73 @@ async fn a_game_of_ninety_nine_with_all_that_they_brought_is_waited_for() {
         health.body["checks"][2],
         json!({ "name": "queues", "ok": true, "says": "all 1 answer; what was asked before is durable" })
     );
+    world.shutdown().await;
+}
+
+/// A rule that is passed over matches anybody with anybody. PlayFab's own call takes keys it does not know; `/v1`, as the file, does not, and takes either spelling.
+#[tokio::test]
+async fn a_queue_over_the_native_face_has_no_key_that_is_passed_over() {
+    let world = World::new().await;
+    let put = async |queue: Value| {
+        world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await
+    };
+    let rule =
+        json!([{ "Name": "skill", "Attribute": { "Path": "skill", "Source": "User" }, "Difference": 5 }]);
+    let misspelt = put(json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "DiferenceRules": rule })).await;
+    misspelt.expect(400, "MS-M001");
+    assert!(
+        misspelt.text.contains("DiferenceRules") && misspelt.text.contains("DifferenceRules,"),
+        "{}",
+        misspelt.text
+    );
+    put(json!({ "MinMatchSize": 2, "minMatchSize": 3, "MaxMatchSize": 4 })).await.expect(400, "MS-M001");
+    let within =
+        json!([{ "name": "skill", "attribute": { "path": "skill", "source": "User" }, "diference": 5 }]);
+    let misspelt = put(json!({ "minMatchSize": 2, "maxMatchSize": 2, "differenceRules": within })).await;
+    misspelt.expect(400, "MS-M001");
+    assert!(misspelt.text.contains("differenceRules[0].diference"), "{}", misspelt.text);
+    let ours = put(json!({ "minMatchSize": 2, "maxMatchSize": 3, "differenceRules": rule })).await;
+    assert!(ours.status < 300, "{}", ours.text);
+    let kept = world.get("/v1/queues/q").await.body["configuration"].clone();
+    assert_eq!((&kept["MaxMatchSize"], &kept["DifferenceRules"][0]["Difference"]), (&json!(3), &json!(5)));
+    assert!(put(kept).await.status < 300, "as it is shown it is taken");
+    world.shutdown().await;
+}
+
+/// A service account is "out at once" when it is revoked: also where it watches already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_revoked_hears_nothing_more_of_what_it_watches() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2 })).await;
+    let made = world.post("/v1/service-accounts", &json!({ "role": "viewer" })).await;
+    let text = |field: &str| made.body[field].as_str().unwrap().to_owned();
+    let own = basic((&text("keyId"), &text("secretKey")));
+    let ticket =
+        tickets(&world, &json!({ "players": [{ "player": "ann" }], "giveUpAfterSeconds": 600 })).await;
+    let path = format!("/v1/queues/q/tickets/{}", ticket.body["id"].as_str().unwrap());
+    let mut streams = Vec::new();
+    for who in [own, basic(ADMIN)] {
+        let mut stream = TcpStream::connect(world.plane.api()).await.unwrap();
+        let asks = format!("GET {path}/events HTTP/1.1\r\nHost: a\r\nAuthorization: {who}\r\n\r\n");
+        stream.write_all(asks.as_bytes()).await.unwrap();
+        streams.push((stream, Vec::new()));
+    }
+    let says = |heard: &[u8], word: &str| String::from_utf8_lossy(heard).contains(word);
+    for (stream, heard) in &mut streams {
+        while !says(heard, "WaitingForMatch") {
+            assert_ne!(stream.read_buf(heard).await.unwrap(), 0, "{}", String::from_utf8_lossy(heard));
+        }
+    }
+    let revoked = world.delete(&format!("/v1/service-accounts/{}", text("keyId"))).await;
+    assert_eq!(revoked.status, 204);
+    assert_eq!(world.delete(&path).await.status, 204);
+    for ((stream, heard), hears) in streams.iter_mut().zip([false, true]) {
+        while !says(heard, "\r\n0\r\n\r\n") {
+            assert_ne!(stream.read_buf(heard).await.unwrap(), 0, "{}", String::from_utf8_lossy(heard));
+        }
+        assert_eq!(says(heard, "Canceled"), hears, "{}", String::from_utf8_lossy(heard));
+    }
+    drop(streams);
     world.shutdown().await;
 }
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use mainstay_wire::playfab::queue::shape::{Is, OVERRIDE, RULES, Shape};
 use serde_json::{Map, Number, Value as Json};
 
-use super::shape::{Is, OVERRIDE, RULES, Shape};
 use crate::codes::Code;
 use crate::place::Place;
 use crate::problem::{Problem, quote};
@@ -27,6 +27,7 @@ impl Reading<'_, '_> {
     pub(super) fn object(&mut self, shape: &Shape, key: &Place, node: &Node) -> Map<String, Json> {
         let owner = self.owned(shape);
         let mut read = Map::new();
+        let mut spelt: BTreeMap<String, &Node> = BTreeMap::new();
         for (key, node) in mapping(self.check, &owner, key, node).unwrap_or_default() {
             let Some(written) = key_text(self.check, &owner, key) else { continue };
             if written.starts_with("x-") {
@@ -37,6 +38,10 @@ impl Reading<'_, '_> {
                 self.unknown(&owner, shape, key, written);
                 continue;
             };
+            if let Some(earlier) = spelt.insert(name.clone(), key) {
+                self.spelt_twice(&owner, written, key, earlier);
+                continue;
+            }
             self.places.entry(first(written, char::to_ascii_lowercase)).or_insert_with(|| key.place.clone());
             if let Some(value) = self.value(is, &format!("{written} of {owner}"), &key.place, node) {
                 read.insert(name, value);
@@ -164,6 +169,18 @@ impl Reading<'_, '_> {
         };
         let name = read.get("Name").and_then(Json::as_str).unwrap_or_default();
         self.places.entry(format!("{kind} {name}")).or_insert_with(|| key.clone());
+    }
+
+    /// A file may have a key in our spelling or in PlayFab's.
+    fn spelt_twice(&mut self, owner: &str, written: &str, key: &Node, earlier: &Node) {
+        self.check.report(|sources| {
+            let what = format!("{owner} has {} in two spellings", quote(written));
+            Problem::new(Code::DuplicateKey, what)
+                .at(sources, &key.place, "written again here")
+                .at(sources, &earlier.place, "first written here")
+                .why("only one of them could count")
+                .fix("keep one")
+        });
     }
 
     fn unknown(&mut self, owner: &str, shape: &Shape, key: &Node, written: &str) {

@@ -4,13 +4,12 @@
 //! them into rules. So a queue means the same by whichever door it came.
 
 mod json;
-mod shape;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation, Venue};
-use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
+use mainstay_wire::playfab::queue::{MatchmakingQueueConfig, shape};
 use serde_json::Value as Json;
 
 use self::json::Reading;
@@ -39,10 +38,14 @@ pub(crate) fn queue(
 ) -> Option<Declared> {
     let owner = format!("queue {}", quote(&name.value));
     let before = check.problems.len() + check.left_out;
+    beside_wrapper(check, &owner, node);
     let mut reading = Reading { check, owner, places: BTreeMap::new() };
     let read = reading.object(&shape::QUEUE, &key.place, unwrapped(node));
     let Reading { owner, places, .. } = reading;
     let allocate = entry_of(unwrapped(node), "Allocate");
+    if allocate.is_some() {
+        against_allocate(check, &owner, unwrapped(node), &read);
+    }
     // In our words a queue says what it allocates, and needs no build of PlayFab's.
     let build = |config: &MatchmakingQueueConfig| allocate.map_or_else(|| config.build(), |_| Ok(None));
     let (build, spec) = match spec(read, build) {
@@ -149,6 +152,48 @@ fn told(check: &mut Check<'_>, owner: &str, places: &BTreeMap<String, Place>, wh
     });
 }
 
+/// What PlayFab's call has beside the queue in its wrapper.
+const BESIDE_WRAPPER: [&str; 2] = ["AuthenticationContext", "CustomTags"];
+
+/// A key beside the wrapper is none of the queue's, and would be passed over.
+fn beside_wrapper(check: &mut Check<'_>, owner: &str, node: &Node) {
+    let Value::Map(entries) = &node.value else { return };
+    if entry(node, WRAPPER).is_none() {
+        return;
+    }
+    for (key, _) in entries {
+        let Value::Scalar(written) = &key.value else { continue };
+        let name = json::first(written, char::to_ascii_uppercase);
+        if name == WRAPPER || BESIDE_WRAPPER.contains(&&*name) || written.starts_with("x-") {
+            continue;
+        }
+        check.report(|sources| {
+            Problem::new(Code::UnknownKey, format!("{owner} has {} beside {WRAPPER}", quote(written)))
+                .at(sources, &key.place, "not within it")
+                .why(format!("a queue in {WRAPPER} is read there alone"))
+                .fix(format!("move it into {WRAPPER}"))
+        });
+    }
+}
+
+/// What says something else of where matches are played than `allocate` does.
+fn against_allocate(check: &mut Check<'_>, owner: &str, node: &Node, read: &serde_json::Map<String, Json>) {
+    let against = [("Session", None), ("ServerAllocationEnabled", Some(Json::Bool(false)))];
+    for (name, said) in against {
+        let (Some((key, _)), Some(value)) = (entry_of(node, name), read.get(name)) else { continue };
+        if matches!(value, Json::Null) || said.is_some_and(|said| *value != said) {
+            continue;
+        }
+        let written = json::first(name, char::to_ascii_lowercase);
+        check.report(|sources| {
+            Problem::new(Code::BadQueue, format!("{owner} has allocate and {written}: {value}"))
+                .at(sources, &key.place, "says something else of where its matches are played")
+                .why("only one of them could count")
+                .fix("keep one of the two")
+        });
+    }
+}
+
 /// The queue itself, where a paste has it in the wrapper of PlayFab's call.
 fn unwrapped(node: &Node) -> &Node {
     entry(node, WRAPPER).unwrap_or(node)
@@ -169,7 +214,7 @@ fn entry_of<'n>(node: &'n Node, name: &str) -> Option<(&'n Node, &'n Node)> {
 
 #[cfg(test)]
 pub(super) fn keys() -> impl Iterator<Item = String> {
-    use self::shape::Shape;
+    use shape::Shape;
     let shapes = shape::RULES.iter().map(|(_, shape)| *shape).chain([&shape::QUEUE]);
     shapes.flat_map(Shape::keys).map(|(key, _)| json::first(key, char::to_ascii_lowercase))
 }

@@ -8,6 +8,7 @@ mod dialect;
 mod expansion;
 mod gather;
 mod rule;
+pub mod shape;
 
 use std::sync::Arc;
 

@@ -97,6 +97,16 @@ impl Failure {
         Self::new(StatusCode::CONFLICT, "MS-M010", detail, "ask about a ticket that is open")
     }
 
+    pub(in crate::http) fn too_many_streams() -> Self {
+        let detail = "as many streams are read as there may be beside other calls".to_owned();
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "MS-U132",
+            detail,
+            "end streams that nobody reads any more, or ask now and then instead",
+        )
+    }
+
     pub(in crate::http) fn too_many_watched() -> Self {
         let detail = "as many watch this ticket, or others of its queue, as can".to_owned();
         Self::new(

@@ -9,7 +9,6 @@ mod stop;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use mainstay_tugboat::peers::crew::{Crew, CrewError, Stamp, text};
@@ -166,7 +165,7 @@ fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Fail
     match how {
         KillHost::PowerCut => crew.bury(host)?,
         KillHost::Freeze => {
-            thread::sleep(FROZEN_FOR.saturating_sub(began.elapsed()));
+            crew.hear_until(began + FROZEN_FOR);
             crew.thaw(host)?;
         }
         KillHost::Graceful => {}
@@ -191,11 +190,12 @@ fn summarise(told: &Told, moved: Value) -> Result<(), Failure> {
             .to_owned(),
     };
     let words = format!(
-        "{} took over from {} ({}, epoch {})\n          {gap}\n          {} of {} players play on; {lost}",
+        "{} took over from {} ({}, epoch {}{})\n          {gap}\n          {} of {} players play on; {lost}",
         short(&text(&moved, "newHost")),
         short(&text(&moved, "oldHost")),
         text(&moved, "cause"),
         moved["epoch"],
+        if moved["fork"].as_u64() > Some(0) { ", unconfirmed" } else { "" },
         moved["peersKept"],
         moved["peers"],
     );

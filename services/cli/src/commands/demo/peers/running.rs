@@ -35,7 +35,15 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, data_dir: &Path) -> Resu
     let mut last = Value::Null;
     file.write(&note(crew, host, &last))?;
     while crew.playing().next().is_some() && !stop.is_told() {
-        let Some((_, line)) = crew.line(Instant::now() + PATIENCE) else { continue };
+        let heard = crew.line(Instant::now() + PATIENCE);
+        let left = crew.take_left();
+        for who in &left {
+            told.aside(who)?;
+        }
+        if !left.is_empty() {
+            file.write(&note(crew, host, &last))?;
+        }
+        let Some((_, line)) = heard else { continue };
         let Some(old) = host else {
             host = crew.host();
             continue;
@@ -63,13 +71,16 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, data_dir: &Path) -> Resu
         summarise(told, last.clone())?;
         file.write(&note(crew, host, &last))?;
     }
+    if !stop.is_told() {
+        told.aside("nobody plays any more")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 fn note(crew: &Crew, host: Option<usize>, last: &Value) -> Value {
     let host = host.map(|index| &crew.players[index]);
     json!({
-        "command": std::process::id(), "session": crew.session, "last": last,
+        "command": std::process::id(), "session": crew.session, "last": last, "players": crew.playing().count(),
         "host": host.map(|player| json!({ "pid": player.pid().as_raw(), "peer": player.peer })),
     })
 }
@@ -85,6 +96,13 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
         Failure::new(Exit::Refused, "MS-U045", "the demo that was here has no host any more")
             .fix("mainstay demo peers")
     })?;
+    let goes_for_good = matches!(how, KillHost::Graceful | KillHost::PowerCut);
+    if goes_for_good && before["players"].as_u64() == Some(1) {
+        return Err(Failure::new(Exit::Usage, "MS-U062", "one player is left, and nobody would take over")
+            .fix("mainstay demo peers, with more --players"));
+    }
+    // A host that is stopped is not left so.
+    let stop = Stop::listen()?;
     told.act(act(how))?;
     let began = Instant::now();
     signal(
@@ -94,12 +112,14 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
             KillHost::PowerCut | KillHost::Freeze => Signal::SIGSTOP,
         },
     )?;
-    let moved = next_move(&file, &before);
+    let moved = next_move(&file, &before, &stop);
     match how {
         KillHost::Graceful => {}
         KillHost::PowerCut => signal(pid, Signal::SIGKILL)?,
         KillHost::Freeze => {
-            thread::sleep(FROZEN_FOR.saturating_sub(began.elapsed()));
+            while began.elapsed() < FROZEN_FOR && !stop.is_told() {
+                thread::sleep(LOOK_AGAIN);
+            }
             signal(pid, Signal::SIGCONT)?;
         }
     }
@@ -109,9 +129,12 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn next_move(file: &File, before: &Value) -> Result<Value, Failure> {
+fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure> {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
+        if stop.is_told() {
+            return Err(Failure::new(Exit::Failed, "MS-U043", "interrupted before the session had moved"));
+        }
         let now = file.read()?;
         if Stamp::of(&now["last"]) > Stamp::of(&before["last"]) {
             return Ok(now["last"].clone());

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use super::running::is_peer;
 use crate::failure::{Exit, Failure};
 
-/// Whether somebody has told it to, by SIGINT or SIGTERM.
+/// Whether somebody has told it to, by SIGINT, SIGTERM, or the end of its terminal.
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
@@ -22,6 +22,9 @@ impl Stop {
         let mut signals = SigSet::empty();
         signals.add(Signal::SIGINT);
         signals.add(Signal::SIGTERM);
+        if hears_hangups() {
+            signals.add(Signal::SIGHUP);
+        }
         signals.thread_block().map_err(|errno| failed(&errno))?;
         let told = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&told);
@@ -47,6 +50,12 @@ impl Stop {
     pub fn interrupted() -> Failure {
         Failure::new(Exit::Failed, "MS-U043", "interrupted; its players have left")
     }
+}
+
+/// Whether the end of its terminal ends it: `nohup` has that ignored.
+fn hears_hangups() -> bool {
+    let status = procfs::process::Process::myself().and_then(|own| own.status());
+    status.is_ok_and(|status| status.sigign & 1 << (Signal::SIGHUP as i32 - 1) == 0)
 }
 
 /// Whoever waits for what they do hears that they go. Those that were stopped, too.

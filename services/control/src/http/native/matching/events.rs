@@ -18,8 +18,10 @@ use crate::queues::{News, OpenQueue, Watching};
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// What is still to be told.
-struct Telling {
+struct Telling<F> {
     queue: String,
+    /// Whether whoever watches may still.
+    may_look: F,
     watching: Watching,
     /// Told before anything is waited for.
     first: Option<TicketView>,
@@ -27,13 +29,14 @@ struct Telling {
     told: Option<TicketView>,
 }
 
-/// A stream that ends with the ticket, for whoever may look at it.
-pub(super) async fn stream(
+/// A stream that ends with the ticket, for whoever may look at it, and for as long as it may.
+pub(super) async fn stream<F: Fn() -> bool + Send + 'static>(
     queue: &OpenQueue,
     name: String,
     ticket: TicketId,
     asker: Asker,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Native> {
+    may_look: F,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>>, Native> {
     // Watched before it is read, so that no change falls in between.
     let watching = queue.watched().watch(ticket).ok_or_else(Failure::too_many_watched)?;
     let first = queue.read(move |queue, _| tickets::view_for(queue, ticket, &asker)).await?;
@@ -41,6 +44,7 @@ pub(super) async fn stream(
     let telling = Telling {
         first: Some(TicketView { queue: name.clone(), ..first }),
         queue: name,
+        may_look,
         watching,
         told: None,
     };
@@ -53,7 +57,7 @@ pub(super) async fn stream(
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)))
 }
 
-impl Telling {
+impl<F: Fn() -> bool> Telling<F> {
     async fn next(&mut self) -> Option<TicketView> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -62,7 +66,11 @@ impl Telling {
             if self.told.as_ref().is_some_and(|told| told.ended.is_some()) {
                 return None;
             }
-            let view = match self.watching.next().await? {
+            let news = self.watching.next().await?;
+            if !(self.may_look)() {
+                return None;
+            }
+            let view = match news {
                 News::Ticket(ticket) => TicketView::of(&ticket, &self.queue),
                 News::Backfill(game) => TicketView::of_game(&game, &self.queue),
             };

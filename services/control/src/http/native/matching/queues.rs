@@ -11,7 +11,7 @@ use mainstay_matchmaking::spec::QueueSpec;
 use mainstay_matchmaking::{Caller as Asker, Command};
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{Page, QueueView, TimeToMatchView};
-use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
+use mainstay_wire::playfab::queue::{MatchmakingQueueConfig, shape};
 use mainstay_wire::problem::Problem;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
@@ -198,6 +198,7 @@ async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native
 
 /// What is sent, as a queue of that name.
 pub(super) fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
+    let sent = shape::named(sent).map_err(|faults| Failure::queue(&faults))?;
     let mut config = MatchmakingQueueConfig::read(sent).map_err(|faults| Failure::queue(&faults))?;
     if config.name.is_empty() {
         name.clone_into(&mut config.name);

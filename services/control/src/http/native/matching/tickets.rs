@@ -312,7 +312,10 @@ async fn watch(
     headers: HeaderMap,
 ) -> Result<Response, Native> {
     let (asking, queue, ticket) = looks_at(&app, &headers, (&name, &ticket)).await?;
-    Ok(events::stream(&queue, name, ticket, asking.asker().clone()).await?.into_response())
+    let asker = asking.asker().clone();
+    // Whoever is revoked, or whose token has run out, hears nothing more.
+    let may_look = move || app.caller(&headers).is_ok();
+    Ok(events::stream(&queue, name, ticket, asker, may_look).await?.into_response())
 }
 
 /// Says that the server of a game goes on which is not hosted here: its backfill ticket's lease is renewed.

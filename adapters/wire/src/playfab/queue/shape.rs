@@ -4,9 +4,12 @@
 //! `minMatchSize` and pasted JSON `MinMatchSize`. Source: `MatchmakingQueueConfig` and its parts in PlayFab's API
 //! specification; *Configuring matchmaking queues*; *Rule weights*.
 
+use mainstay_matchmaking::spec::Fault;
+use serde_json::{Map, Value};
+
 /// What stands under a key.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Is {
+pub enum Is {
     /// A text.
     Text,
     /// A number.
@@ -27,27 +30,103 @@ pub(super) enum Is {
 
 /// A mapping's keys.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub struct Shape {
     /// What it is, for sentences.
-    pub(super) what: &'static str,
+    pub what: &'static str,
     /// Its keys, those that others have as well in groups.
     groups: &'static [&'static [(&'static str, Is)]],
 }
 
 impl Shape {
     /// What stands under a key, its first letter a capital.
-    pub(super) fn get(&self, key: &str) -> Option<Is> {
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Is> {
         self.keys().find(|(known, _)| *known == key).map(|&(_, is)| is)
     }
 
     /// Its keys, with what stands under each.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &'static (&'static str, Is)> + use<> {
+    pub fn keys(&self) -> impl Iterator<Item = &'static (&'static str, Is)> + use<> {
         self.groups.iter().copied().flatten()
     }
 }
 
+/// A queue in either spelling, in PlayFab's. PlayFab's own calls pass over what they do not know; whoever speaks to Mainstay itself is told of it.
+///
+/// # Errors
+/// Each key that is none, or that is there in both spellings.
+pub fn named(queue: Value) -> Result<Value, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let queue = named_as(Is::Object(&QUEUE), "", queue, &mut faults);
+    if faults.is_empty() { Ok(queue) } else { Err(faults) }
+}
+
+fn named_as(is: Is, place: &str, value: Value, faults: &mut Vec<Fault>) -> Value {
+    match (is, value) {
+        (Is::Object(shape), Value::Object(sent)) => object(shape, place, sent, faults),
+        (Is::Override, Value::Object(sent)) => object(&OVERRIDE, place, sent, faults),
+        (Is::Rule, Value::Object(sent)) => match rule(&sent) {
+            Some(shape) => object(shape, place, sent, faults),
+            // Its type is told by who reads it.
+            None => Value::Object(sent),
+        },
+        (Is::List(of), Value::Array(items)) => {
+            let items = items.into_iter().enumerate();
+            items.map(|(at, item)| named_as(*of, &format!("{place}[{at}]"), item, faults)).collect()
+        }
+        (
+            Is::Object(_)
+            | Is::Override
+            | Is::Rule
+            | Is::List(_)
+            | Is::Text
+            | Is::Number
+            | Is::Boolean
+            | Is::Elsewhere,
+            value,
+        ) => value,
+    }
+}
+
+fn rule(sent: &Map<String, Value>) -> Option<&'static Shape> {
+    let kind = sent.get("Type").or_else(|| sent.get("type"))?;
+    RULES.iter().find(|(name, _)| kind == name).map(|&(_, shape)| shape)
+}
+
+fn object(shape: &Shape, place: &str, sent: Map<String, Value>, faults: &mut Vec<Fault>) -> Value {
+    let mut read = Map::new();
+    for (key, value) in sent {
+        let name = capital(&key);
+        let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+        let is = shape.get(&name).filter(|is| !matches!(is, Is::Elsewhere));
+        let what = match is {
+            Some(_) if read.contains_key(&name) => "it is there in two spellings: keep one".to_owned(),
+            Some(is) => {
+                let value = named_as(is, &place, value, faults);
+                read.insert(name, value);
+                continue;
+            }
+            None => {
+                let known: Vec<&str> = shape.keys().map(|(known, _)| *known).collect();
+                format!("{} {} has no such key; it has {}", article(shape.what), shape.what, known.join(", "))
+            }
+        };
+        faults.push(Fault { place, what });
+    }
+    Value::Object(read)
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+/// A key in PlayFab's spelling.
+fn capital(key: &str) -> String {
+    let mut letters = key.chars();
+    letters.next().map(|letter| letter.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
 /// A queue.
-pub(super) const QUEUE: Shape = Shape {
+pub const QUEUE: Shape = Shape {
     what: "queue",
     groups: &[&[
         ("Name", Is::Text),
@@ -100,7 +179,7 @@ const GIVES_WAY: &[(&str, Is)] = &[
 ];
 
 /// The rules by what `Type` says of them.
-pub(super) const RULES: &[(&str, &Shape)] = &[
+pub const RULES: &[(&str, &Shape)] = &[
     ("StringEqualityRule", &STRING_EQUALITY),
     ("DifferenceRule", &DIFFERENCE),
     ("SetIntersectionRule", &SET_INTERSECTION),
@@ -215,4 +294,4 @@ const EXPANSION: Shape = Shape {
 };
 
 /// An override as the API writes it.
-pub(super) const OVERRIDE: Shape = Shape { what: "override", groups: &[&[("Value", Is::Number)]] };
+pub const OVERRIDE: Shape = Shape { what: "override", groups: &[&[("Value", Is::Number)]] };
