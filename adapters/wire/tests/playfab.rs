@@ -291,7 +291,7 @@ fn a_match_is_told_in_these_bytes() {
     };
     let id = TicketId(uuid::Uuid::from_u128(0xABCD));
     let formed = Match {
-        id: MatchId::around(id),
+        id: MatchId::around(id, Timestamp::from_unix_ms(0)),
         formed: Timestamp::from_unix_ms(0),
         members: vec![Seated { member, team: None }],
         regions: ["EastUs".into()].into(),
