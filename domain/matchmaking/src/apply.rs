@@ -242,7 +242,8 @@ impl Queue {
         let live = self.engine.as_mut().zip(self.spec.as_ref());
         match (ticket.stage, live) {
             (Stage::Searching(searching), live) => {
-                self.players_matching += ticket.members.len();
+                self.matching.tickets += 1;
+                self.matching.players += ticket.members.len();
                 if let Some((live, spec)) = live {
                     live.take_in(spec, &ticket, searching, &self.playing);
                 }
@@ -296,7 +297,8 @@ impl Queue {
             self.playing.set(&member.entity, Kind::Ordinary, None);
         }
         if let Stage::Searching(_) = ticket.stage {
-            self.players_matching -= ticket.members.len();
+            self.matching.tickets -= 1;
+            self.matching.players -= ticket.members.len();
         }
         if let Some(live) = &mut self.engine {
             live.let_go(*id);

@@ -61,9 +61,10 @@ pub struct Queue {
     pub(crate) give_ups: BTreeSet<(Timestamp, TicketId)>,
     /// Tickets of both kinds.
     pub(crate) open: usize,
-    pub(crate) players_matching: usize,
+    /// The tickets of players that search.
+    pub(crate) matching: Crowd,
     /// The games that want players.
-    pub(crate) games: Games,
+    pub(crate) games: Crowd,
     pub(crate) ended: VecDeque<(Timestamp, TicketId)>,
     pub(crate) formed: VecDeque<(Timestamp, MatchId)>,
     pub(crate) waits: LastWaits,
@@ -85,11 +86,11 @@ pub struct EngineGauges {
     pub exhausted: u64,
 }
 
-/// Backfill tickets that search.
+/// Tickets of one kind that search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Games {
+pub(crate) struct Crowd {
     pub tickets: usize,
-    /// Who plays in them.
+    /// Who is in them.
     pub players: usize,
 }
 
@@ -146,8 +147,8 @@ impl Queue {
             filled: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             open: 0,
-            players_matching: 0,
-            games: Games::default(),
+            matching: Crowd::default(),
+            games: Crowd::default(),
             ended: VecDeque::new(),
             formed: VecDeque::new(),
             waits: LastWaits::default(),
@@ -252,7 +253,7 @@ impl Queue {
     pub fn gauges(&self) -> Gauges {
         Gauges {
             tickets: self.open - self.games.tickets,
-            players: self.players_matching,
+            players: self.matching.players,
             backfills: self.games.tickets,
             backfill_players: self.games.players,
             eldest: self.engine.as_ref().and_then(|live| live.engine.eldest()),

@@ -237,7 +237,7 @@ fn who_waits_for_a_server_is_in_a_ticket_and_cannot_make_another() {
     assert_eq!(world.queue.tickets_of(&player("alice"), &Caller::Title), Ok(Some(alice)));
     let shown = world.queue.statistics(&Caller::Title).unwrap();
     assert_eq!(shown.players_matching, Some(0), "others were found for it");
-    assert!(world.queue.around(alice).is_none());
+    assert!(world.queue.around(alice, &Caller::Title).is_none());
     world.backfill(vec![seated("old", "", &[])], region("eu"));
     assert_eq!(world.status(alice), "WaitingForServer");
     assert_eq!(laws::all(&world.rebuilt()), Ok(()));

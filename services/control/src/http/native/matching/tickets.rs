@@ -268,7 +268,7 @@ async fn why(
     let asker = asking.asker().clone();
     let read = queue.read(move |queue, now| {
         let status = view_for(queue, ticket, &asker).map(|view| view.status);
-        (status, waits(queue, ticket, now), queue.around(ticket), queue.paused(), now)
+        (status, waits(queue, ticket, now), queue.around(ticket, &asker), queue.paused(), now)
     });
     let (status, waits, around, paused, now) = read.await?;
     let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
