@@ -89,6 +89,7 @@ impl Queue {
                 self.hear(at, id);
             }
             Event::BackfillChanged { ticket, members, places } => {
+                let lease_ends = self.leases.as_ref().and_then(|leases| leases.end(*ticket));
                 let Some((known, searching)) = self.leave_game(*ticket) else { return };
                 self.backfill_stands(Arc::new(BackfillTicket {
                     members: members.clone(),
@@ -96,7 +97,10 @@ impl Queue {
                     stage: BackfillStage::Searching(Searching { back: Some(at), ..searching }),
                     ..BackfillTicket::clone(&known)
                 }));
-                self.hear(at, *ticket);
+                // Whoever had it changed: its lease is renewed by its server alone.
+                if let (Some(leases), Some(end)) = (&mut self.leases, lease_ends) {
+                    leases.run_until(end, *ticket);
+                }
             }
             Event::BackfillCanceled { ticket, reason } => {
                 self.backfill_ended(*ticket, BackfillStage::Canceled { reason: *reason, at });

@@ -110,6 +110,30 @@ fn a_new_leader_counts_leases_from_its_first_moment() {
     assert_eq!(why(&world, ticket), Some(Cancellation::Timeout));
 }
 
+/// It is its own server that is silent, whoever else has its ticket changed.
+#[test]
+fn a_lease_is_not_renewed_by_others() {
+    let mut world = World::new(spec(2, 4, vec![equality("mode", Missing::MatchAny)]));
+    let terms = Terms { lease: Lease::Renewed { within: 30 }, taken_out: TakenOut::GoesOn };
+    let three = ["alice", "bob", "carol"].map(|name| seated(name, "", &[text("old")])).to_vec();
+    let ticket = create(&mut world, server("one"), three, terms).unwrap();
+    world.seconds(20);
+    let taken_out = Command::CancelAllBackfills { player: player("bob"), caller: Caller::Title };
+    assert_eq!(world.run(taken_out), Ok(Answer::Cancelled(1)));
+    for name in ["carol", "dan"] {
+        world.solo(name, &[text("new")]);
+    }
+    assert_eq!(
+        world.queue.backfills_of(&player("carol"), &Caller::Title),
+        Ok(None),
+        "it is matched elsewhere"
+    );
+    world.seconds(9);
+    assert_eq!(world.backfill_status(ticket), "WaitingForMatch");
+    world.seconds(1);
+    assert_eq!(why(&world, ticket), Some(Cancellation::Timeout));
+}
+
 /// What has run out is not renewed, though nobody has looked since.
 #[test]
 fn a_word_that_comes_late_renews_nothing() {
