@@ -13,7 +13,7 @@ use crate::hold::{Asked, Hold};
 use crate::members::Origin;
 use crate::queue::{KEPT, KEPT_MAX, Queue};
 use crate::spec::Venue;
-use crate::ticket::{Match, Searching, Seated, Stage, Ticket};
+use crate::ticket::{Back, Cancellation, LetGo, Match, Searching, Seated, Stage, Ticket};
 
 impl Queue {
     pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
@@ -69,7 +69,16 @@ impl Queue {
                 let held = self.tickets.get(ticket).and_then(|ticket| ticket.stage.hold());
                 self.ticket_ended(at, *ticket, Stage::Canceled { reason: *reason, at });
                 if let Some(hold) = held {
-                    self.release(at, hold);
+                    let why = match reason {
+                        Cancellation::ServerAllocationFailed => LetGo::NoServer,
+                        Cancellation::User
+                        | Cancellation::Server
+                        | Cancellation::Timeout
+                        | Cancellation::TicketUnmatchable
+                        | Cancellation::RetryRequired
+                        | Cancellation::Internal => LetGo::Changed,
+                    };
+                    self.release(hold, Back { at, why });
                 }
             }
             Event::BackfillCreated { ticket, owner, members, server, places, give_up_after, terms } => {
@@ -94,7 +103,10 @@ impl Queue {
                 self.backfill_stands(Arc::new(BackfillTicket {
                     members: members.clone(),
                     places: *places,
-                    stage: BackfillStage::Searching(Searching { back: Some(at), ..searching }),
+                    stage: BackfillStage::Searching(Searching {
+                        back: Some(Back { at, why: LetGo::Changed }),
+                        ..searching
+                    }),
                     ..BackfillTicket::clone(&known)
                 }));
                 // Whoever had it changed: its lease is renewed by its server alone.
@@ -139,7 +151,7 @@ impl Queue {
                 let (refusals, refused) = (hold.refusals + 1, Some(code.clone()));
                 self.hold_stands(Arc::new(Hold { refusals, refused, from: *again, ..Hold::clone(&hold) }));
             }
-            Event::HoldReleased { hold } => self.release(at, *hold),
+            Event::HoldReleased { hold } => self.release(*hold, Back { at, why: LetGo::Changed }),
             Event::PlacementUndone { id } => {
                 self.undos.remove(id);
                 self.touched.insert(Target::Allocation(*id));
@@ -195,13 +207,13 @@ impl Queue {
     }
 
     /// A group is held no longer: what was asked for it is to be undone, and its tickets search on as they did, with their places.
-    fn release(&mut self, at: Timestamp, id: MatchId) {
+    fn release(&mut self, id: MatchId, back: Back) {
         let Some(hold) = self.hold_ends(id) else { return };
         self.undo(hold.asked(), Asked::of(&hold.venue));
         for (ticket, _) in hold.tickets.iter() {
             let stage = self.tickets.get(ticket).map(|ticket| ticket.stage);
             if let Some(Stage::Held { searching, .. }) = stage {
-                self.ticket_becomes(ticket, Stage::Searching(Searching { back: Some(at), ..searching }));
+                self.ticket_becomes(ticket, Stage::Searching(Searching { back: Some(back), ..searching }));
             }
         }
     }

@@ -225,6 +225,7 @@ impl Live {
         looked_at: Option<LookedAt>,
     ) {
         let Searching { since, arrival, back } = searching;
+        let back = back.map(|back| back.at);
         if let (Some(at), None) = (back, looked_at) {
             // What this queue says of how far it came must not be beyond one that is still to be looked at.
             self.looked_at = self.looked_at.min(Cursor::start_of(self.engine.looks_after(at)));

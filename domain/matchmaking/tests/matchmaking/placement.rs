@@ -131,6 +131,31 @@ fn tickets_of_one_group_that_expire_together_say_the_same() {
     assert_eq!(world.queue.undos().count(), 1);
 }
 
+/// Nor where they were made one after the other.
+#[test]
+fn tickets_of_one_group_that_expire_one_after_the_other_say_the_same() {
+    let mut world = World::new(pairs());
+    let alice = world.solo("alice", &[]);
+    world.seconds(1);
+    let bob = world.solo("bob", &[]);
+    world.seconds(599);
+    assert_eq!(world.reason(alice), Cancellation::ServerAllocationFailed);
+    assert_eq!(world.status(bob), "WaitingForMatch");
+    world.queue = world.rebuilt();
+    world.seconds(1);
+    assert_eq!(world.reason(bob), Cancellation::ServerAllocationFailed);
+}
+
+/// Whose group was let go by a player is told that nobody was found.
+#[test]
+fn who_is_left_by_a_player_and_finds_nobody_else_is_told_so() {
+    let mut world = World::new(pairs());
+    let [alice, bob] = world.pair();
+    world.cancel(alice, Caller::Player(player("alice"))).unwrap();
+    world.seconds(600);
+    assert_eq!(world.reason(bob), Cancellation::Timeout);
+}
+
 /// A player who waits in the ticket of an old game is out of it once its new match is placed, and not before.
 #[test]
 fn who_is_placed_is_out_of_its_old_game() {
