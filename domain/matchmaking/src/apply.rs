@@ -11,7 +11,7 @@ use crate::engine::{Cursor, Kind, Look, LookedAt};
 use crate::event::{Event, Filled};
 use crate::hold::{Asked, Hold};
 use crate::members::Origin;
-use crate::queue::{KEPT, KEPT_MAX, Queue};
+use crate::queue::{KEPT_MAX, Queue, is_kept};
 use crate::spec::Venue;
 use crate::ticket::{Back, Cancellation, LetGo, Match, Searching, Seated, Stage, Ticket};
 
@@ -424,7 +424,7 @@ impl Queue {
 
     /// What ended long ago is forgotten, without an event: time alone decides.
     fn forget(&mut self, now: Timestamp) {
-        let over = |list: usize, at: Timestamp| list > KEPT_MAX || now.since(at) >= KEPT;
+        let over = |list: usize, at: Timestamp| list > KEPT_MAX || !is_kept(Some(at), now);
         while let Some((at, id)) = self.ended.front().copied()
             && over(self.ended.len(), at)
         {

@@ -72,6 +72,26 @@ fn the_same_again_finds_its_ticket_and_something_else_does_not() {
     }
 }
 
+/// "A repeat answers with the same ticket" while that is kept; then it asks for a new one, and so does something else under the key.
+#[test]
+fn a_key_is_free_once_its_ticket_is_forgotten() {
+    for make in [by_player, by_server, game] {
+        let mut world = World::new(spec(3, 3, Vec::new()));
+        let caller = server("one");
+        for asked in [4, 4, 9] {
+            let ticket = named(7, asked);
+            let before = world.journal.len();
+            assert_eq!(world.run(make(ticket, "a")), Ok(Answer::Ticket(ticket)));
+            assert_eq!(world.journal.len(), before + 1, "it is made");
+            let end = world.cancel(ticket, caller.clone());
+            if end.is_err() {
+                world.run(Command::CancelBackfill { ticket, caller: caller.clone() }).unwrap();
+            }
+            world.pass(KEPT);
+        }
+    }
+}
+
 /// The halves of a random id say nothing.
 #[test]
 fn random_ids_have_no_key() {

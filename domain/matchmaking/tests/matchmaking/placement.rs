@@ -54,7 +54,7 @@ impl World {
     }
 
     fn reason(&self, ticket: TicketId) -> Cancellation {
-        match self.queue.ticket(ticket, &Caller::Title).unwrap().stage {
+        match self.queue.ticket(ticket, &Caller::Title, self.now).unwrap().stage {
             Stage::Canceled { reason, .. } => reason,
             open @ (Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } | Stage::Matched { .. }) => {
                 panic!("{open:?}")

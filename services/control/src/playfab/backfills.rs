@@ -63,7 +63,7 @@ impl Face {
             self.allowance.renewal(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         }
         let asker = server.caller.clone();
-        let found = queue.open.read(move |queue, _| queue.backfill(ticket, &asker).cloned()).await??;
+        let found = queue.open.read(move |queue, now| queue.backfill(ticket, &asker, now).cloned()).await??;
         if let (Lease::Renewed { .. }, None) = (found.terms.lease, found.stage.ended()) {
             match queue.open.ask(Command::RenewBackfill { ticket, caller: server.caller }).await? {
                 // It ended in between, which the next look shows.

@@ -110,7 +110,7 @@ impl Face {
         let about = ticket.to_string();
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &about };
         self.allowance.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        let found = queue.open.read(move |queue, _| queue.ticket(ticket, &caller).cloned()).await??;
+        let found = queue.open.read(move |queue, now| queue.ticket(ticket, &caller, now).cloned()).await??;
         Ok(TicketAnswer::of(&found, &queue.name, objects(asked.escape_object)))
     }
 

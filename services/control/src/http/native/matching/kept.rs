@@ -61,10 +61,10 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
         Answer::Done | Answer::Cancelled(_) => return Ok(BackfillStands::default()),
     };
     let name = game.queue;
-    let read = queue.read(move |queue, _| {
-        let ticket = queue.backfill(ticket, &Asker::Hosted(tenure)).ok()?;
+    let read = queue.read(move |queue, now| {
+        let ticket = queue.backfill(ticket, &Asker::Hosted(tenure), now).ok()?;
         let formed = match ticket.stage {
-            BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title).ok(),
+            BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title, now).ok(),
             BackfillStage::Searching(_) | BackfillStage::Canceled { .. } => None,
         };
         Some(BackfillStands {
