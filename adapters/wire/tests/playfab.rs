@@ -179,6 +179,40 @@ fn the_deltas_of_set_rules_go_down_and_those_of_differences_by_their_sign() {
     assert_eq!(delta, Delta::Down(Amount::ONE));
 }
 
+/// Of every number six decimal places are kept: a difference of 0.0000001 would be none at all.
+#[test]
+fn a_number_that_would_be_kept_as_0_is_a_fault() {
+    let told = |fields: Value| {
+        let mut rule =
+            json!({ "Name": "r", "Attribute": { "Path": "p" }, "AttributeNotSpecifiedBehavior": "MatchAny" });
+        rule.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let queue = json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "DifferenceRules": [rule] });
+        let faults = read(queue).declared(None).err().unwrap_or_default();
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let linear =
+        |delta: f64, limit: f64| json!({ "Delta": delta, "Limit": limit, "SecondsBetweenExpansions": 5 });
+    let values = json!({ "DifferenceOverrides": [{ "Value": 1e-7 }], "SecondsBetweenExpansions": 5 });
+    for (field, fields) in [
+        ("Difference", json!({ "Difference": 1e-7 })),
+        ("Weight", json!({ "Difference": 1, "Weight": 1e-7 })),
+        ("Delta", json!({ "Difference": 1, "LinearExpansion": linear(1e-7, 5.0) })),
+        ("Limit", json!({ "Difference": 0, "LinearExpansion": linear(1.0, 1e-7) })),
+        ("override", json!({ "CustomExpansion": values })),
+    ] {
+        let fault = format!("rule r: {field} 0.0000001: it has six decimal places, by which it would be 0");
+        assert_eq!(told(fields), [fault]);
+    }
+    let default = json!({ "AttributeNotSpecifiedBehavior": "UseDefault", "DefaultAttributeValue": 1e-7, "Difference": 1 });
+    assert_eq!(
+        told(default),
+        ["rule r: DefaultAttributeValue 1e-7: a number of six decimal places is needed"]
+    );
+    for kept in [json!({ "Difference": 1e-6 }), json!({ "Difference": 0 })] {
+        assert_eq!(told(kept), [""; 0]);
+    }
+}
+
 #[test]
 fn everything_wrong_with_the_rules_is_told_at_once_by_their_names() {
     let queue = read(json!({
@@ -291,7 +325,7 @@ fn a_match_is_told_in_these_bytes() {
     };
     let id = TicketId(uuid::Uuid::from_u128(0xABCD));
     let formed = Match {
-        id: MatchId::around(id),
+        id: MatchId::around(id, Timestamp::from_unix_ms(0)),
         formed: Timestamp::from_unix_ms(0),
         members: vec![Seated { member, team: None }],
         regions: ["EastUs".into()].into(),

@@ -9,6 +9,8 @@ use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::time::Timestamp;
+
 /// The largest int64 that every JSON reader carries exactly (2^53 - 1; JavaScript's safe integer).
 const NUMBER_MAX: u64 = (1 << 53) - 1;
 
@@ -202,7 +204,7 @@ uuid_ids! {
     JoinTokenId;
     /// A ticket or a backfill ticket of a matchmaking queue, minted where it was asked for.
     TicketId;
-    /// A match; made from the id of the ticket it was formed around.
+    /// A match; made of the ticket it was formed around, its id and its moment.
     MatchId;
     /// A session of a lobby, minted where it was asked for, or made from the id of the match it is for.
     SessionId;
@@ -224,20 +226,18 @@ impl From<ReservationId> for ClaimId {
 }
 
 impl MatchId {
-    /// The match that is formed around a ticket. A ticket is matched at most once, so no two matches have one id; and since
-    /// an odd multiplication can be undone, no two tickets lead to the same.
+    /// The match that is formed around a ticket. A ticket is matched at most once, so no two matches have one id; and a ticket whose
+    /// id comes again, as an idempotency key's does once its ticket is forgotten, was made at another moment.
     #[must_use]
-    pub const fn around(ticket: TicketId) -> Self {
-        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-        let mixed = ticket.0.as_u128().wrapping_mul(ODD);
-        Self(Uuid::from_u128((mixed ^ (mixed >> 64)).wrapping_mul(ODD)))
+    pub const fn around(ticket: TicketId, made: Timestamp) -> Self {
+        Self::held(ticket, made, 0)
     }
 
     /// What a group is held as that is found around a ticket and waits for a server, when the ticket has changed so often: it
-    /// may be held more than once, each time with others.
+    /// may be held more than once, each time with others. Every ticket counts its making as a change.
     #[must_use]
-    pub const fn held(ticket: TicketId, changes: u32) -> Self {
-        Self::around(TicketId(Uuid::from_u128(Self::around(ticket).0.as_u128() ^ changes as u128)))
+    pub const fn held(ticket: TicketId, made: Timestamp, changes: u32) -> Self {
+        Self(mixed(ticket.0)).with(((made.unix_ms() as u128) << u32::BITS) | changes as u128)
     }
 
     /// What the group that is held as this is asked a server for, the n-th time. The match that is formed has that id, and so
@@ -247,8 +247,19 @@ impl MatchId {
         if attempt == 0 {
             return self;
         }
-        Self::around(TicketId(Uuid::from_u128(self.0.as_u128() ^ attempt as u128)))
+        self.with(attempt as u128)
     }
+
+    const fn with(self, what: u128) -> Self {
+        Self(mixed(Uuid::from_u128(self.0.as_u128() ^ what)))
+    }
+}
+
+/// Since an odd multiplication can be undone, no two ids lead to the same.
+const fn mixed(id: Uuid) -> Uuid {
+    const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    let mixed = id.as_u128().wrapping_mul(ODD);
+    Uuid::from_u128((mixed ^ (mixed >> 64)).wrapping_mul(ODD))
 }
 
 impl MachineKey {

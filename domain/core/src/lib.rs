@@ -16,6 +16,7 @@ pub mod density;
 mod generation;
 mod id;
 mod machine;
+mod nesting;
 mod places;
 pub mod slot;
 mod strikes;
@@ -31,6 +32,7 @@ pub use id::{
     MachineId, MachineKey, MatchId, RegionId, ReservationId, ServerId, SessionId, TicketId,
 };
 pub use machine::{Outcome, StateMachine, Turn};
+pub use nesting::{NESTING_MAX, nesting};
 pub use places::Places;
 pub use strikes::{STRIKES_MAX, Strikes};
 pub use table::Table;

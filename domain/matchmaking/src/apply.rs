@@ -11,9 +11,9 @@ use crate::engine::{Cursor, Kind, Look, LookedAt};
 use crate::event::{Event, Filled};
 use crate::hold::{Asked, Hold};
 use crate::members::Origin;
-use crate::queue::{KEPT, KEPT_MAX, Queue};
+use crate::queue::{KEPT_MAX, Queue, is_kept};
 use crate::spec::Venue;
-use crate::ticket::{Match, Searching, Seated, Stage, Ticket};
+use crate::ticket::{Back, Cancellation, LetGo, Match, Searching, Seated, Stage, Ticket};
 
 impl Queue {
     pub(crate) fn apply_event(&mut self, at: Timestamp, event: &Event) {
@@ -69,7 +69,16 @@ impl Queue {
                 let held = self.tickets.get(ticket).and_then(|ticket| ticket.stage.hold());
                 self.ticket_ended(at, *ticket, Stage::Canceled { reason: *reason, at });
                 if let Some(hold) = held {
-                    self.release(at, hold);
+                    let why = match reason {
+                        Cancellation::ServerAllocationFailed => LetGo::NoServer,
+                        Cancellation::User
+                        | Cancellation::Server
+                        | Cancellation::Timeout
+                        | Cancellation::TicketUnmatchable
+                        | Cancellation::RetryRequired
+                        | Cancellation::Internal => LetGo::Changed,
+                    };
+                    self.release(hold, Back { at, why });
                 }
             }
             Event::BackfillCreated { ticket, owner, members, server, places, give_up_after, terms } => {
@@ -89,14 +98,21 @@ impl Queue {
                 self.hear(at, id);
             }
             Event::BackfillChanged { ticket, members, places } => {
+                let lease_ends = self.leases.as_ref().and_then(|leases| leases.end(*ticket));
                 let Some((known, searching)) = self.leave_game(*ticket) else { return };
                 self.backfill_stands(Arc::new(BackfillTicket {
                     members: members.clone(),
                     places: *places,
-                    stage: BackfillStage::Searching(Searching { back: Some(at), ..searching }),
+                    stage: BackfillStage::Searching(Searching {
+                        back: Some(Back { at, why: LetGo::Changed }),
+                        ..searching
+                    }),
                     ..BackfillTicket::clone(&known)
                 }));
-                self.hear(at, *ticket);
+                // Whoever had it changed: its lease is renewed by its server alone.
+                if let (Some(leases), Some(end)) = (&mut self.leases, lease_ends) {
+                    leases.run_until(end, *ticket);
+                }
             }
             Event::BackfillCanceled { ticket, reason } => {
                 self.backfill_ended(*ticket, BackfillStage::Canceled { reason: *reason, at });
@@ -135,7 +151,7 @@ impl Queue {
                 let (refusals, refused) = (hold.refusals + 1, Some(code.clone()));
                 self.hold_stands(Arc::new(Hold { refusals, refused, from: *again, ..Hold::clone(&hold) }));
             }
-            Event::HoldReleased { hold } => self.release(at, *hold),
+            Event::HoldReleased { hold } => self.release(*hold, Back { at, why: LetGo::Changed }),
             Event::PlacementUndone { id } => {
                 self.undos.remove(id);
                 self.touched.insert(Target::Allocation(*id));
@@ -191,13 +207,13 @@ impl Queue {
     }
 
     /// A group is held no longer: what was asked for it is to be undone, and its tickets search on as they did, with their places.
-    fn release(&mut self, at: Timestamp, id: MatchId) {
+    fn release(&mut self, id: MatchId, back: Back) {
         let Some(hold) = self.hold_ends(id) else { return };
         self.undo(hold.asked(), Asked::of(&hold.venue));
         for (ticket, _) in hold.tickets.iter() {
             let stage = self.tickets.get(ticket).map(|ticket| ticket.stage);
             if let Some(Stage::Held { searching, .. }) = stage {
-                self.ticket_becomes(ticket, Stage::Searching(Searching { back: Some(at), ..searching }));
+                self.ticket_becomes(ticket, Stage::Searching(Searching { back: Some(back), ..searching }));
             }
         }
     }
@@ -242,7 +258,8 @@ impl Queue {
         let live = self.engine.as_mut().zip(self.spec.as_ref());
         match (ticket.stage, live) {
             (Stage::Searching(searching), live) => {
-                self.players_matching += ticket.members.len();
+                self.matching.tickets += 1;
+                self.matching.players += ticket.members.len();
                 if let Some((live, spec)) = live {
                     live.take_in(spec, &ticket, searching, &self.playing);
                 }
@@ -296,7 +313,8 @@ impl Queue {
             self.playing.set(&member.entity, Kind::Ordinary, None);
         }
         if let Stage::Searching(_) = ticket.stage {
-            self.players_matching -= ticket.members.len();
+            self.matching.tickets -= 1;
+            self.matching.players -= ticket.members.len();
         }
         if let Some(live) = &mut self.engine {
             live.let_go(*id);
@@ -406,7 +424,7 @@ impl Queue {
 
     /// What ended long ago is forgotten, without an event: time alone decides.
     fn forget(&mut self, now: Timestamp) {
-        let over = |list: usize, at: Timestamp| list > KEPT_MAX || now.since(at) >= KEPT;
+        let over = |list: usize, at: Timestamp| list > KEPT_MAX || !is_kept(Some(at), now);
         while let Some((at, id)) = self.ended.front().copied()
             && over(self.ended.len(), at)
         {

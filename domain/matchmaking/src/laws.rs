@@ -9,7 +9,7 @@ use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use crate::backfill::BackfillStage;
 use crate::engine::Kind;
 use crate::entity::Entity;
-use crate::queue::{KEPT_MAX, Queue};
+use crate::queue::{Crowd, KEPT_MAX, Queue};
 use crate::terms::Lease;
 use crate::ticket::{Match, Stage};
 
@@ -58,7 +58,7 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     let mut give_ups = BTreeSet::new();
     let mut ended: BTreeSet<(Timestamp, TicketId)> = BTreeSet::new();
     let mut arrivals = BTreeSet::new();
-    let mut matching = 0;
+    let mut matching = Crowd::default();
     let mut held: BTreeMap<MatchId, BTreeSet<TicketId>> = BTreeMap::new();
     let mut hosted: BTreeMap<Tenure, BTreeSet<TicketId>> = BTreeMap::new();
     let mut leased = BTreeSet::new();
@@ -68,7 +68,8 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     ensure(both.is_none(), Law::Kinds, || format!("{both:?} is of both kinds"))?;
     for ticket in queue.tickets.values() {
         if let Stage::Searching(searching) = ticket.stage {
-            matching += ticket.members.len();
+            matching.tickets += 1;
+            matching.players += ticket.members.len();
             ensure(arrivals.insert(searching.arrival), Law::Arrivals, || {
                 format!("{} came twice", ticket.id)
             })?;
@@ -128,8 +129,8 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     ensure(give_ups.len() == queue.open, Law::Counts, || {
         format!("{} are open, not {}", give_ups.len(), queue.open)
     })?;
-    ensure(matching == queue.players_matching, Law::Counts, || {
-        format!("{matching} players search, not {}", queue.players_matching)
+    ensure(matching == queue.matching, Law::Counts, || {
+        format!("{matching:?} search, not {:?}", queue.matching)
     })?;
     let last = arrivals.last().copied().unwrap_or(0);
     ensure(last <= queue.arrivals, Law::Arrivals, || format!("{last} came after {}", queue.arrivals))?;

@@ -64,4 +64,4 @@ pub use rejection::{Rejection, TeamFault};
 pub use statistics::{Statistics, TimeToMatch, WAITS_MAX};
 pub use tally::{Players, Spreads, Tally, Waits};
 pub use terms::{LEASE_SECONDS_MAX, Lease, TakenOut, Terms};
-pub use ticket::{Cancellation, Match, Member, Searching, Seated, Stage, Ticket};
+pub use ticket::{Back, Cancellation, LetGo, Match, Member, Searching, Seated, Stage, Ticket};

@@ -70,11 +70,16 @@ impl Queue {
         let regions = found.regions.iter().filter_map(|region| live.engine.region(*region));
         let regions = regions.map(|region| self.written(spec, &tickets, backfill.as_ref(), region)).collect();
         let seed = id(&found.seed);
-        if spec.venue.is_some() && backfill.is_none() {
-            let id = MatchId::held(seed, self.tickets.get(&seed)?.changes);
+        let ticket = self.tickets.get(&seed);
+        if let (Some(_), None, Some(ticket)) = (&spec.venue, &backfill, ticket) {
+            let id = MatchId::held(seed, ticket.created, ticket.changes);
             return Some(Event::MatchHeld { id, tickets, regions });
         }
-        let id = MatchId::around(seed);
+        let made = match ticket {
+            Some(ticket) => ticket.created,
+            None => self.backfills.get(&seed)?.created,
+        };
+        let id = MatchId::around(seed, made);
         Some(Event::MatchFormed { id, tickets, backfill, regions })
     }
 
@@ -220,6 +225,7 @@ impl Live {
         looked_at: Option<LookedAt>,
     ) {
         let Searching { since, arrival, back } = searching;
+        let back = back.map(|back| back.at);
         if let (Some(at), None) = (back, looked_at) {
             // What this queue says of how far it came must not be beyond one that is still to be looked at.
             self.looked_at = self.looked_at.min(Cursor::start_of(self.engine.looks_after(at)));

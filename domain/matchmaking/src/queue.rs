@@ -61,9 +61,10 @@ pub struct Queue {
     pub(crate) give_ups: BTreeSet<(Timestamp, TicketId)>,
     /// Tickets of both kinds.
     pub(crate) open: usize,
-    pub(crate) players_matching: usize,
+    /// The tickets of players that search.
+    pub(crate) matching: Crowd,
     /// The games that want players.
-    pub(crate) games: Games,
+    pub(crate) games: Crowd,
     pub(crate) ended: VecDeque<(Timestamp, TicketId)>,
     pub(crate) formed: VecDeque<(Timestamp, MatchId)>,
     pub(crate) waits: LastWaits,
@@ -85,11 +86,11 @@ pub struct EngineGauges {
     pub exhausted: u64,
 }
 
-/// Backfill tickets that search.
+/// Tickets of one kind that search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Games {
+pub(crate) struct Crowd {
     pub tickets: usize,
-    /// Who plays in them.
+    /// Who is in them.
     pub players: usize,
 }
 
@@ -146,8 +147,8 @@ impl Queue {
             filled: BTreeMap::new(),
             give_ups: BTreeSet::new(),
             open: 0,
-            players_matching: 0,
-            games: Games::default(),
+            matching: Crowd::default(),
+            games: Crowd::default(),
             ended: VecDeque::new(),
             formed: VecDeque::new(),
             waits: LastWaits::default(),
@@ -189,24 +190,62 @@ impl Queue {
         self.spec.is_none() && self.open == 0 && self.holds.is_empty() && self.undos.is_empty()
     }
 
-    /// Ordinary tickets, by id: those that are open, and those that ended a short while ago.
+    /// An ordinary ticket: one that is open, or ended a short while ago. Time alone decides, whether or not anything has happened since.
+    pub(crate) fn kept_ticket(&self, id: &TicketId, now: Timestamp) -> Option<&Arc<Ticket>> {
+        self.tickets.get(id).filter(|ticket| is_kept(ticket.stage.ended(), now))
+    }
+
+    /// A backfill ticket, likewise.
+    pub(crate) fn kept_backfill(&self, id: &TicketId, now: Timestamp) -> Option<&Arc<BackfillTicket>> {
+        self.backfills.get(id).filter(|ticket| is_kept(ticket.stage.ended(), now))
+    }
+
+    /// A match, likewise.
+    pub(crate) fn kept_match(&self, id: &MatchId, now: Timestamp) -> Option<&Arc<Match>> {
+        self.matches.get(id).filter(|formed| is_kept(Some(formed.formed), now))
+    }
+
+    /// An ordinary ticket that has changed in this turn, for those who watch it.
+    #[must_use]
+    pub fn changed_ticket(&self, id: &TicketId) -> Option<&Arc<Ticket>> {
+        self.tickets.get(id)
+    }
+
+    /// A backfill ticket, likewise.
+    #[must_use]
+    pub fn changed_backfill(&self, id: &TicketId) -> Option<&Arc<BackfillTicket>> {
+        self.backfills.get(id)
+    }
+
+    /// Ordinary tickets, by id: those that are open, and those that ended and were not let go since.
     pub fn tickets(&self) -> impl Iterator<Item = &Arc<Ticket>> {
         self.tickets.values()
     }
 
     /// Ordinary tickets behind an id, in the order of ids: a page of a list goes on where the one before ended.
-    pub fn tickets_after(&self, after: Option<TicketId>) -> impl Iterator<Item = &Arc<Ticket>> {
-        self.tickets.range((behind(after), Bound::Unbounded)).map(|(_, ticket)| ticket)
+    pub fn tickets_after(
+        &self,
+        after: Option<TicketId>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &Arc<Ticket>> {
+        let known = self.tickets.range((behind(after), Bound::Unbounded)).map(|(_, ticket)| ticket);
+        known.filter(move |ticket| is_kept(ticket.stage.ended(), now))
     }
 
     /// Backfill tickets, likewise.
-    pub fn backfills_after(&self, after: Option<TicketId>) -> impl Iterator<Item = &Arc<BackfillTicket>> {
-        self.backfills.range((behind(after), Bound::Unbounded)).map(|(_, ticket)| ticket)
+    pub fn backfills_after(
+        &self,
+        after: Option<TicketId>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &Arc<BackfillTicket>> {
+        let known = self.backfills.range((behind(after), Bound::Unbounded)).map(|(_, ticket)| ticket);
+        known.filter(move |ticket| is_kept(ticket.stage.ended(), now))
     }
 
     /// The matches of a short while, likewise.
-    pub fn matches_after(&self, after: Option<MatchId>) -> impl Iterator<Item = &Arc<Match>> {
-        self.matches.range((behind(after), Bound::Unbounded)).map(|(_, formed)| formed)
+    pub fn matches_after(&self, after: Option<MatchId>, now: Timestamp) -> impl Iterator<Item = &Arc<Match>> {
+        let known = self.matches.range((behind(after), Bound::Unbounded)).map(|(_, formed)| formed);
+        known.filter(move |formed| is_kept(Some(formed.formed), now))
     }
 
     /// Backfill tickets, likewise.
@@ -252,7 +291,7 @@ impl Queue {
     pub fn gauges(&self) -> Gauges {
         Gauges {
             tickets: self.open - self.games.tickets,
-            players: self.players_matching,
+            players: self.matching.players,
             backfills: self.games.tickets,
             backfill_players: self.games.players,
             eldest: self.engine.as_ref().and_then(|live| live.engine.eldest()),
@@ -292,6 +331,11 @@ impl Queue {
         // Who gives up at the same moment is gone first: "Expired tickets are removed".
         [gives_up, lease, search].into_iter().flatten().min_by_key(|(at, why)| (*at, *why == Why::Search))
     }
+}
+
+/// Whether what ended then, or has not, can be asked about.
+pub(crate) fn is_kept(ended: Option<Timestamp>, now: Timestamp) -> bool {
+    ended.is_none_or(|at| now.since(at) < KEPT)
 }
 
 fn behind<Id>(after: Option<Id>) -> Bound<Id> {

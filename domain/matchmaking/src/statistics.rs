@@ -85,7 +85,7 @@ impl Queue {
         }
         let shown = |shown: Shown| shown == Shown::ToPlayers;
         Ok(Statistics {
-            players_matching: shown(players).then_some(self.players_matching),
+            players_matching: shown(players).then_some(self.matching.players),
             time_to_match: if shown(times) { self.waits.told() } else { None },
         })
     }

@@ -75,9 +75,14 @@ impl Leases {
     pub fn hear(&mut self, now: Timestamp, ticket: TicketId, lease: &Lease) {
         self.forget(ticket);
         if let Some(span) = lease.span() {
-            self.ends.insert(ticket, now + span);
-            self.order.insert((now + span, ticket));
+            self.run_until(now + span, ticket);
         }
+    }
+
+    /// The lease of a ticket that has none runs until then.
+    pub fn run_until(&mut self, end: Timestamp, ticket: TicketId) {
+        self.ends.insert(ticket, end);
+        self.order.insert((end, ticket));
     }
 
     pub fn forget(&mut self, ticket: TicketId) {

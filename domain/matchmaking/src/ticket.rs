@@ -75,8 +75,26 @@ pub struct Searching {
     pub since: Timestamp,
     /// Its place among all that have begun to search in this queue: the elder has the smaller.
     pub arrival: u64,
-    /// When it last came back from waiting for a server, and was looked at anew.
-    pub back: Option<Timestamp>,
+    /// How it last came back from waiting for a server, or changed, and was looked at anew.
+    pub back: Option<Back>,
+}
+
+/// How a ticket came back to those who search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Back {
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub why: LetGo,
+}
+
+/// Why a ticket waits for a server no longer and was given none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LetGo {
+    /// Somebody of its group left, or its queue or its game changed.
+    Changed,
+    /// The time of another of its group was up, and there was no server yet: if it finds nobody else it ends for that too.
+    NoServer,
 }
 
 /// Why a ticket ended without a match (`CancellationReasonString`).

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use mainstay_core::{ClaimId, MatchId, Tenure, TicketId};
+use mainstay_core::{ClaimId, MatchId, Tenure, TicketId, Timestamp};
 
 use crate::backfill::BackfillTicket;
 use crate::decide::HOSTED_MAY;
@@ -18,8 +18,8 @@ impl Queue {
     /// # Errors
     /// [`Rejection::TicketNotFound`], [`Rejection::RequestTypeMismatch`] for a backfill ticket,
     /// [`Rejection::Unauthorized`].
-    pub fn ticket(&self, id: TicketId, caller: &Caller) -> Result<&Arc<Ticket>, Rejection> {
-        let ticket = self.ordinary_for(id, caller)?;
+    pub fn ticket(&self, id: TicketId, caller: &Caller, now: Timestamp) -> Result<&Arc<Ticket>, Rejection> {
+        let ticket = self.ordinary_for(id, caller, now)?;
         match caller {
             Caller::Server(_) | Caller::Title => Ok(ticket),
             Caller::Hosted(_) => Err(Rejection::Unauthorized { who: caller.word(), why: HOSTED_MAY }),
@@ -41,15 +41,20 @@ impl Queue {
     /// # Errors
     /// [`Rejection::TicketNotFound`], [`Rejection::RequestTypeMismatch`] for an ordinary ticket,
     /// [`Rejection::Unauthorized`].
-    pub fn backfill(&self, id: TicketId, caller: &Caller) -> Result<&Arc<BackfillTicket>, Rejection> {
+    pub fn backfill(
+        &self,
+        id: TicketId,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<&Arc<BackfillTicket>, Rejection> {
         if let Caller::Player(_) = caller {
             return Err(Rejection::Unauthorized {
                 who: "a player",
                 why: "backfill tickets are game servers' alone",
             });
         }
-        let Some(ticket) = self.backfills.get(&id) else {
-            let known = self.tickets.contains_key(&id);
+        let Some(ticket) = self.kept_backfill(&id, now) else {
+            let known = self.kept_ticket(&id, now).is_some();
             return Err(if known {
                 Rejection::RequestTypeMismatch(id)
             } else {
@@ -71,8 +76,13 @@ impl Queue {
     ///
     /// # Errors
     /// [`Rejection::MatchNotFound`], [`Rejection::Unauthorized`].
-    pub fn formed_match(&self, id: MatchId, caller: &Caller) -> Result<&Arc<Match>, Rejection> {
-        let formed = self.matches.get(&id).ok_or(Rejection::MatchNotFound(id))?;
+    pub fn formed_match(
+        &self,
+        id: MatchId,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<&Arc<Match>, Rejection> {
+        let formed = self.kept_match(&id, now).ok_or(Rejection::MatchNotFound(id))?;
         match caller {
             Caller::Server(_) | Caller::Title => Ok(formed),
             Caller::Hosted(tenure) if plays_on(formed, tenure) => Ok(formed),
@@ -116,9 +126,16 @@ impl Queue {
     }
 
     /// An ordinary ticket. "Users cannot view or interact with backfill tickets in any way": not even by learning of one.
-    pub(crate) fn ordinary_for(&self, id: TicketId, caller: &Caller) -> Result<&Arc<Ticket>, Rejection> {
-        self.tickets.get(&id).ok_or_else(|| match caller {
-            Caller::Server(_) | Caller::Hosted(_) | Caller::Title if self.backfills.contains_key(&id) => {
+    pub(crate) fn ordinary_for(
+        &self,
+        id: TicketId,
+        caller: &Caller,
+        now: Timestamp,
+    ) -> Result<&Arc<Ticket>, Rejection> {
+        self.kept_ticket(&id, now).ok_or_else(|| match caller {
+            Caller::Server(_) | Caller::Hosted(_) | Caller::Title
+                if self.kept_backfill(&id, now).is_some() =>
+            {
                 Rejection::RequestTypeMismatch(id)
             }
             Caller::Server(_) | Caller::Hosted(_) | Caller::Title | Caller::Player(_) => {

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use mainstay_core::Turn;
+use mainstay_core::{NESTING_MAX, Turn, nesting};
 
 use crate::command::{Answer, Becomes, Change, Done};
 use crate::event::Event;
@@ -81,6 +81,9 @@ fn fits(change: &Change) -> Result<(), Rejection> {
     match &change.becomes {
         Becomes::Json(json) if json.len() > OBJECT_BYTES_MAX => {
             Err(Rejection::TooLarge { name: name.clone(), bytes: json.len() })
+        }
+        Becomes::Json(json) if nesting(json) > NESTING_MAX => {
+            Err(Rejection::TooDeep { name: name.clone(), levels: nesting(json) })
         }
         Becomes::Json(_) | Becomes::Gone => Ok(()),
     }

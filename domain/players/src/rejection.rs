@@ -2,6 +2,8 @@
 
 use alloc::sync::Arc;
 
+use mainstay_core::NESTING_MAX;
+
 use crate::decide::{NAME_CHARS_MAX, OBJECT_BYTES_MAX, OBJECTS_MAX, STORED_BYTES_MAX};
 
 /// Why not.
@@ -28,6 +30,14 @@ pub enum Rejection {
         name: Arc<str>,
         /// How large it is.
         bytes: usize,
+    },
+    /// An object nests deeper than its readers follow.
+    #[error("object {name} nests {levels} levels of lists and objects, at most {NESTING_MAX}")]
+    TooDeep {
+        /// Which.
+        name: Arc<str>,
+        /// How deep it nests.
+        levels: usize,
     },
     /// Too many objects.
     #[error("{objects} objects of one owner, at most {OBJECTS_MAX}: delete one first")]

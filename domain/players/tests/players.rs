@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{StateMachine as _, Timestamp, Turn};
+use mainstay_core::{NESTING_MAX, StateMachine as _, Timestamp, Turn};
 use mainstay_players::{
     Answer, Becomes, Change, Command, Done, Event, NAME_CHARS_MAX, OBJECT_BYTES_MAX, OBJECTS_MAX, Owner,
     Players, Rejection, laws,
@@ -85,6 +85,10 @@ fn names_sizes_and_numbers_are_bounded() {
     set(&mut players, "B", &[json("o", &full)], None).0.unwrap();
     let over = Rejection::TooLarge { name: "o".into(), bytes: OBJECT_BYTES_MAX + 1 };
     assert_eq!(set(&mut players, "B", &[json("o", &format!("{full}9"))], None).0, Err(over));
+    let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    set(&mut players, "B", &[json("o", &nested(NESTING_MAX))], None).0.unwrap();
+    let over = Rejection::TooDeep { name: "o".into(), levels: NESTING_MAX + 1 };
+    assert_eq!(set(&mut players, "B", &[json("o", &nested(NESTING_MAX + 1))], None).0, Err(over));
     let long = "n".repeat(NAME_CHARS_MAX + 1);
     for name in ["", "a b", "ä", "a/b", long.as_str()] {
         assert_eq!(

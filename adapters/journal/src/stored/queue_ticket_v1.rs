@@ -1,4 +1,4 @@
-//! What a queue's events are made of, in formats 1 to 3: players, how tickets stand, how games are reached.
+//! What a queue's events are made of, in formats 1 to 9: players, how tickets stand, how games are reached.
 
 use std::sync::Arc;
 
@@ -93,6 +93,18 @@ pub(super) enum Stage {
         since: u64,
         arrival: u64,
         back: Option<u64>,
+    },
+    /// Since format 9: back for want of a server. Back otherwise is told as before.
+    Unplaced {
+        since: u64,
+        arrival: u64,
+        back: u64,
+    },
+    HeldUnplaced {
+        hold: MatchId,
+        since: u64,
+        arrival: u64,
+        back: u64,
     },
 }
 
@@ -275,10 +287,23 @@ impl From<domain::Stage> for Stage {
                 Self::Searching { since: since.unix_ms(), arrival }
             }
             domain::Stage::Searching(domain::Searching { since, arrival, back: Some(back) }) => {
-                Self::Back { since: since.unix_ms(), arrival, back: back.unix_ms() }
+                let (since, at) = (since.unix_ms(), back.at.unix_ms());
+                match back.why {
+                    domain::LetGo::Changed => Self::Back { since, arrival, back: at },
+                    domain::LetGo::NoServer => Self::Unplaced { since, arrival, back: at },
+                }
             }
             domain::Stage::Held { hold, searching: domain::Searching { since, arrival, back } } => {
-                Self::Held { hold, since: since.unix_ms(), arrival, back: back.map(Timestamp::unix_ms) }
+                let since = since.unix_ms();
+                match back {
+                    Some(domain::Back { at, why: domain::LetGo::NoServer }) => {
+                        Self::HeldUnplaced { hold, since, arrival, back: at.unix_ms() }
+                    }
+                    Some(domain::Back { at, why: domain::LetGo::Changed }) => {
+                        Self::Held { hold, since, arrival, back: Some(at.unix_ms()) }
+                    }
+                    None => Self::Held { hold, since, arrival, back: None },
+                }
             }
             domain::Stage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
             domain::Stage::Canceled { reason, at } => {
@@ -297,6 +322,10 @@ impl From<Stage> for domain::Stage {
             Stage::Held { hold, since, arrival, back } => {
                 Self::Held { hold, searching: searching(since, arrival, back) }
             }
+            Stage::Unplaced { since, arrival, back } => Self::Searching(unplaced(since, arrival, back)),
+            Stage::HeldUnplaced { hold, since, arrival, back } => {
+                Self::Held { hold, searching: unplaced(since, arrival, back) }
+            }
             Stage::Matched { id, at } => Self::Matched { id, at: Timestamp::from_unix_ms(at) },
             Stage::Canceled { reason, at } => {
                 Self::Canceled { reason: reason.into(), at: Timestamp::from_unix_ms(at) }
@@ -312,7 +341,8 @@ impl From<domain::BackfillStage> for BackfillStage {
                 Self::Searching { since: since.unix_ms(), arrival }
             }
             domain::BackfillStage::Searching(domain::Searching { since, arrival, back: Some(back) }) => {
-                Self::Back { since: since.unix_ms(), arrival, back: back.unix_ms() }
+                // A game is never let go for want of a server.
+                Self::Back { since: since.unix_ms(), arrival, back: back.at.unix_ms() }
             }
             domain::BackfillStage::Matched { id, at } => Self::Matched { id, at: at.unix_ms() },
             domain::BackfillStage::Canceled { reason, at } => {
@@ -361,8 +391,13 @@ impl From<Terms> for domain::Terms {
 }
 
 fn searching(since: u64, arrival: u64, back: Option<u64>) -> domain::Searching {
-    let back = back.map(Timestamp::from_unix_ms);
+    let back = back.map(|at| domain::Back { at: Timestamp::from_unix_ms(at), why: domain::LetGo::Changed });
     domain::Searching { since: Timestamp::from_unix_ms(since), arrival, back }
+}
+
+fn unplaced(since: u64, arrival: u64, back: u64) -> domain::Searching {
+    let back = domain::Back { at: Timestamp::from_unix_ms(back), why: domain::LetGo::NoServer };
+    domain::Searching { since: Timestamp::from_unix_ms(since), arrival, back: Some(back) }
 }
 
 impl From<domain::Cursor> for Cursor {

@@ -1,4 +1,4 @@
-//! Formats 1 to 8 of a queue's events: each only appends cases, so that one enum reads all.
+//! Formats 1 to 9 of a queue's events: each only appends cases, so that one enum reads all.
 
 use std::sync::Arc;
 

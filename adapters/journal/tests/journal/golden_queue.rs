@@ -10,19 +10,19 @@ use mainstay_matchmaking::spec::{
     RuleKind, ServerAllocation, Shown, Source, TeamSpec, Unread, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
-    Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
-    Hold, Kind, Lease, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue, Searching, Seated,
-    ServerDetails, Stage, TakenOut, Terms, Ticket, Value,
+    Amount, Asked, Attributes, Back, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event,
+    Filled, Hold, Kind, Lease, LetGo, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue,
+    Searching, Seated, ServerDetails, Stage, TakenOut, Terms, Ticket, Value,
 };
 
 fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0801{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0901{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     // The formats before have the same bytes for all that they knew.
-    for format in [1, 2, 3, 4, 5, 6, 7] {
+    for format in [1, 2, 3, 4, 5, 6, 7, 8] {
         bytes[0] = format;
         assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     }
@@ -302,7 +302,7 @@ fn placement_keeps_its_bytes() {
         build: Some(PlayFabBuild::Alias("a".into())),
     };
     let searching = Searching { since: at(300), arrival: 7, back: None };
-    let back = Searching { back: Some(at(301)), ..searching };
+    let back = |why| Searching { back: Some(Back { at: at(301), why }), ..searching };
     let venue = Venue::Server(allocation);
     let regions: Arc<[Arc<str>]> = [Arc::from("eu")].into();
     let tickets: Arc<[_]> = [(ticket, Some(1)), (ticket, None)].into();
@@ -337,12 +337,21 @@ fn placement_keeps_its_bytes() {
             "141000112233445566778899aabbccddeeff0166",
         ),
         (
-            stood(Stage::Searching(back)),
+            stood(Stage::Searching(back(LetGo::Changed))),
             "0a1000112233445566778899aabbccddeeff037021410000ac02780304ac0207ad02",
         ),
         (
-            stood(Stage::Held { hold: held, searching: back }),
+            stood(Stage::Held { hold: held, searching: back(LetGo::Changed) }),
             "0a1000112233445566778899aabbccddeeff037021410000ac027803051000112233445566778899aabbccddeeffac020701ad02",
+        ),
+        // Since format 9.
+        (
+            stood(Stage::Searching(back(LetGo::NoServer))),
+            "0a1000112233445566778899aabbccddeeff037021410000ac02780306ac0207ad02",
+        ),
+        (
+            stood(Stage::Held { hold: held, searching: back(LetGo::NoServer) }),
+            "0a1000112233445566778899aabbccddeeff037021410000ac027803071000112233445566778899aabbccddeeffac0207ad02",
         ),
     ] {
         keeps_its_bytes(event, golden);
@@ -470,7 +479,11 @@ fn the_terms_of_backfill_tickets_keep_their_bytes() {
     let renewed = Terms { lease: Lease::Renewed { within: 30 }, taken_out: TakenOut::Ends };
     let hosted = Terms { lease: Lease::Hosted(tenure), taken_out: TakenOut::GoesOn };
     let free = Terms { lease: Lease::Free, taken_out: TakenOut::GoesOn };
-    let back = BackfillStage::Searching(Searching { since: at(300), arrival: 7, back: Some(at(301)) });
+    let back = BackfillStage::Searching(Searching {
+        since: at(300),
+        arrival: 7,
+        back: Some(Back { at: at(301), why: LetGo::Changed }),
+    });
     for (event, golden) in [
         (created(renewed), "151000112233445566778899aabbccddeeff0000000000000001013c011e00"),
         (

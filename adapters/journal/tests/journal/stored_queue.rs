@@ -10,9 +10,9 @@ use mainstay_matchmaking::spec::{
     RuleKind, ServerAllocation, Shown, Source, TeamSpec, Unread, Venue, Visibility, Weight,
 };
 use mainstay_matchmaking::{
-    Amount, Asked, Attributes, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event, Filled,
-    Hold, Kind, Lease, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue, Searching, Seated,
-    ServerDetails, Stage, TakenOut, Terms, Ticket, Value, WAITING_MAX,
+    Amount, Asked, Attributes, Back, BackfillStage, BackfillTicket, Cancellation, Cursor, Entity, Event,
+    Filled, Hold, Kind, Lease, LetGo, LookedAt, Match, Member, Members, Origin, Port, Protocol, Queue,
+    Searching, Seated, ServerDetails, Stage, TakenOut, Terms, Ticket, Value, WAITING_MAX,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -97,6 +97,11 @@ fn reason() -> impl Strategy<Value = Cancellation> {
     ]
 }
 
+fn back() -> impl Strategy<Value = Back> {
+    let why = prop_oneof![Just(LetGo::Changed), Just(LetGo::NoServer)];
+    (time(), why).prop_map(|(at, why)| Back { at, why })
+}
+
 fn searching() -> impl Strategy<Value = Searching> {
     (time(), any::<u64>()).prop_map(|(since, arrival)| Searching { since, arrival, back: None })
 }
@@ -104,9 +109,9 @@ fn searching() -> impl Strategy<Value = Searching> {
 fn stage() -> impl Strategy<Value = Stage> {
     prop_oneof![
         Just(Stage::Gathering),
-        (searching(), option::of(time()))
+        (searching(), option::of(back()))
             .prop_map(|(searching, back)| Stage::Searching(Searching { back, ..searching })),
-        (match_id(), searching(), option::of(time())).prop_map(|(hold, searching, back)| Stage::Held {
+        (match_id(), searching(), option::of(back())).prop_map(|(hold, searching, back)| Stage::Held {
             hold,
             searching: Searching { back, ..searching }
         }),
@@ -117,8 +122,10 @@ fn stage() -> impl Strategy<Value = Stage> {
 
 fn backfill_stage() -> impl Strategy<Value = BackfillStage> {
     prop_oneof![
-        (searching(), option::of(time()))
-            .prop_map(|(searching, back)| BackfillStage::Searching(Searching { back, ..searching })),
+        (searching(), option::of(time())).prop_map(|(searching, at)| {
+            let back = at.map(|at| Back { at, why: LetGo::Changed });
+            BackfillStage::Searching(Searching { back, ..searching })
+        }),
         (match_id(), time()).prop_map(|(id, at)| BackfillStage::Matched { id, at }),
         (reason(), time()).prop_map(|(reason, at)| BackfillStage::Canceled { reason, at }),
     ]

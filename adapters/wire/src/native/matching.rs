@@ -264,7 +264,7 @@ pub struct WhyView {
     pub players_min: u32,
     /// And at most.
     pub players_max: u32,
-    /// How many other tickets search.
+    /// How many others search that it could meet: two games never meet, and for a player there are no games.
     pub others: usize,
     /// How many of them were looked at.
     pub looked_at: usize,

@@ -7,7 +7,8 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
-use mainstay_core::TicketId;
+use mainstay_core::{TicketId, Turn};
+use uuid::Uuid;
 
 use crate::command::Answer;
 use crate::engine::Kind;
@@ -24,11 +25,17 @@ const SECOND_HALF: u32 = 64;
 /// # Errors
 /// [`Rejection::RequestTypeMismatch`] where the other kind has a ticket of this id, [`Rejection::KeyReused`] where this kind has one
 /// of this key that was asked for otherwise.
-pub(super) fn asked_before(state: &Queue, kind: Kind, id: TicketId) -> Result<Option<Answer>, Rejection> {
-    let (tickets, games) = (&state.tickets, &state.backfills);
+pub(super) fn asked_before(
+    turn: &Turn<'_, Queue>,
+    kind: Kind,
+    id: TicketId,
+) -> Result<Option<Answer>, Rejection> {
+    let (state, now) = (turn.state(), turn.now());
+    let ordinary = |id: &TicketId| state.kept_ticket(id, now).is_some();
+    let game = |id: &TicketId| state.kept_backfill(id, now).is_some();
     let (known, other, alike) = match kind {
-        Kind::Ordinary => (tickets.contains_key(&id), games.contains_key(&id), of_key(tickets, id)),
-        Kind::Backfill => (games.contains_key(&id), tickets.contains_key(&id), of_key(games, id)),
+        Kind::Ordinary => (ordinary(&id), game(&id), of_key(&state.tickets, id, ordinary)),
+        Kind::Backfill => (game(&id), ordinary(&id), of_key(&state.backfills, id, game)),
     };
     if known {
         return Ok(Some(Answer::Ticket(id)));
@@ -39,12 +46,16 @@ pub(super) fn asked_before(state: &Queue, kind: Kind, id: TicketId) -> Result<Op
     alike.map_or(Ok(None), |ticket| Err(Rejection::KeyReused { ticket }))
 }
 
-/// A ticket whose id has the same first half: it would stand next to this one.
-fn of_key<T>(tickets: &BTreeMap<TicketId, Arc<T>>, id: TicketId) -> Option<TicketId> {
+/// A ticket whose id has the same first half, and that is kept.
+fn of_key<T>(
+    tickets: &BTreeMap<TicketId, Arc<T>>,
+    id: TicketId,
+    is_kept: impl Fn(&TicketId) -> bool,
+) -> Option<TicketId> {
     if id.0.get_version_num() != NAMED {
         return None;
     }
-    let key = |id: TicketId| id.0.as_u128() >> SECOND_HALF;
-    let (before, after) = (tickets.range(..id).next_back(), tickets.range(id..).next());
-    before.into_iter().chain(after).map(|(ticket, _)| *ticket).find(|ticket| key(*ticket) == key(id))
+    let key = (id.0.as_u128() >> SECOND_HALF) << SECOND_HALF;
+    let of = |second: u64| TicketId(Uuid::from_u128(key | u128::from(second)));
+    tickets.range(of(0)..=of(u64::MAX)).map(|(ticket, _)| *ticket).find(is_kept)
 }

@@ -40,7 +40,7 @@ pub(super) fn create(
 ) -> Result<Answer, Rejection> {
     game_only(caller)?;
     let spec = spec_of(turn, asked.form)?;
-    if let Some(before) = asked_before(turn.state(), Kind::Backfill, asked.ticket)? {
+    if let Some(before) = asked_before(turn, Kind::Backfill, asked.ticket)? {
         return Ok(before);
     }
     if let Lease::Renewed { within } = terms.lease

@@ -17,7 +17,7 @@ pub(super) fn cancel(
     id: TicketId,
     caller: &Caller,
 ) -> Result<Answer, Rejection> {
-    let ticket = turn.state().ordinary_for(id, caller)?;
+    let ticket = turn.state().ordinary_for(id, caller, turn.now())?;
     let reason = match caller {
         Caller::Server(_) | Caller::Title => Cancellation::Server,
         Caller::Hosted(_) => {

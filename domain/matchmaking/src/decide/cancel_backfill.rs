@@ -20,7 +20,7 @@ pub(super) fn cancel(
     id: TicketId,
     caller: &Caller,
 ) -> Result<Answer, Rejection> {
-    let ticket = turn.state().backfill(id, caller)?;
+    let ticket = turn.state().backfill(id, caller, turn.now())?;
     match ticket.stage {
         BackfillStage::Searching(_) => {}
         BackfillStage::Canceled { .. } => return Ok(Answer::Cancelled(0)),

@@ -48,7 +48,7 @@ pub(super) fn by_player(
             });
         }
     }
-    if let Some(before) = asked_before(turn.state(), Kind::Ordinary, asked.ticket)? {
+    if let Some(before) = asked_before(turn, Kind::Ordinary, asked.ticket)? {
         return Ok(before);
     }
     let players: Vec<&Entity> = [&creator.entity].into_iter().chain(invited).collect();
@@ -84,7 +84,7 @@ pub(super) fn by_server(
 ) -> Result<Answer, Rejection> {
     server_only(caller)?;
     let spec = spec_of(turn, asked.form)?;
-    if let Some(before) = asked_before(turn.state(), Kind::Ordinary, asked.ticket)? {
+    if let Some(before) = asked_before(turn, Kind::Ordinary, asked.ticket)? {
         return Ok(before);
     }
     if members.is_empty() {

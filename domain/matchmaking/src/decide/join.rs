@@ -32,7 +32,7 @@ pub(super) fn join(
     }
     let spec = spec_of(turn, form)?;
     let state = turn.state();
-    let ticket = state.ordinary_for(id, caller)?;
+    let ticket = state.ordinary_for(id, caller, turn.now())?;
     if !ticket.has(&member.entity) && !ticket.invited().contains(&member.entity) {
         return Err(Rejection::Unauthorized { who: "a player", why: "it was not invited to this ticket" });
     }

@@ -47,6 +47,7 @@ pub(super) fn keep(
     let spec = spec_of(turn, form)?;
     let state = turn.state();
     let filled = state.filled.get(&told.tenure.session).copied();
+    let filled = filled.filter(|ticket| state.kept_backfill(ticket, turn.now()).is_some());
     if let Some(filled) = filled.filter(|filled| told.known != Some(*filled)) {
         return Ok(Answer::Ticket(filled));
     }
@@ -58,7 +59,7 @@ pub(super) fn keep(
         return Ok(Answer::Cancelled(1));
     }
     if open.is_none()
-        && let Some(before) = asked_before(state, Kind::Backfill, new)?
+        && let Some(before) = asked_before(turn, Kind::Backfill, new)?
     {
         // This very word came before, and what came of it is over.
         return Ok(before);

@@ -13,7 +13,7 @@ use crate::command::Observation;
 use crate::engine::Look;
 use crate::event::Event;
 use crate::queue::Queue;
-use crate::ticket::{Cancellation, Stage};
+use crate::ticket::{Back, Cancellation, LetGo, Searching, Stage};
 
 /// The most tickets looked at, and the most that give up, in one turn: at 4 µs each some two milliseconds, after which others
 /// run.
@@ -69,9 +69,8 @@ impl Pace {
             match next {
                 Next::Nothing => return,
                 Next::GiveUp(ticket) => {
-                    for (ticket, reason) in given_up(turn.state(), ticket) {
-                        turn.emit(super::canceled(turn.state(), ticket, reason));
-                    }
+                    let reason = given_up(turn.state(), ticket);
+                    turn.emit(super::canceled(turn.state(), ticket, reason));
                 }
                 Next::TurnedAway(ticket, reason) => {
                     turn.emit(super::canceled(turn.state(), ticket, reason));
@@ -103,23 +102,16 @@ fn match_of(event: &Event) -> Option<MatchId> {
     if let Event::MatchFormed { id, .. } = event { Some(*id) } else { None }
 }
 
-/// Why a ticket's time is up: others were found for it and no server, or nobody. Those of its group whose time is up at the same moment are
-/// told the same: the first of them lets the group go, which is not why the others end.
-fn given_up(state: &Queue, id: TicketId) -> Vec<(TicketId, Cancellation)> {
-    let nobody_found = || alloc::vec![(id, Cancellation::Timeout)];
-    let Some(ticket) = state.tickets.get(&id) else { return nobody_found() };
-    match ticket.stage {
-        Stage::Held { hold, .. } => {
-            let group = state.holds.get(&hold).into_iter().flat_map(|hold| hold.tickets.iter());
-            let others = group.map(|(other, _)| *other).filter(|other| {
-                *other != id && state.tickets.get(other).is_some_and(|it| it.gives_up() == ticket.gives_up())
-            });
-            let all = core::iter::once(id).chain(others);
-            all.map(|ticket| (ticket, Cancellation::ServerAllocationFailed)).collect()
-        }
-        Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. } => {
-            nobody_found()
-        }
+/// Why a ticket's time is up: others were found for it and no server, or nobody. All of a group that got none end for that, each at its time:
+/// the first of them lets the group go, which is not why the others end.
+fn given_up(state: &Queue, id: TicketId) -> Cancellation {
+    match state.tickets.get(&id).map(|ticket| ticket.stage) {
+        Some(
+            Stage::Held { .. }
+            | Stage::Searching(Searching { back: Some(Back { why: LetGo::NoServer, .. }), .. }),
+        ) => Cancellation::ServerAllocationFailed,
+        Some(Stage::Gathering | Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. })
+        | None => Cancellation::Timeout,
     }
 }
 

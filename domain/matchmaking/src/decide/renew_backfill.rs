@@ -15,7 +15,7 @@ pub(super) fn renew(
     caller: &Caller,
 ) -> Result<Answer, Rejection> {
     let state = turn.state();
-    let stage = state.backfill(ticket, caller)?.stage;
+    let stage = state.backfill(ticket, caller, turn.now())?.stage;
     let ran_out =
         state.leases.as_ref().and_then(|leases| leases.end(ticket)).is_some_and(|end| end <= turn.now());
     match stage {

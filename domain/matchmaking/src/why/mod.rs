@@ -23,6 +23,7 @@ use crate::amount::Amount;
 use crate::attribute::Facts;
 use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::engine::Kind;
+use crate::entity::Caller;
 use crate::queue::Queue;
 use crate::spec::{Expansion, QueueSpec, Rule, RuleKind, Threshold};
 use crate::ticket::{Searching, Stage, Ticket};
@@ -57,7 +58,7 @@ pub struct WhyNot {
     pub waited: u32,
     /// How many players a match has, at least and at most.
     pub players_wanted: (u32, u32),
-    /// How many other tickets search.
+    /// How many others search that it could meet: none that waits for players or for a server.
     pub others: usize,
     /// How many of them were looked at: at most [`LOOKED_AT_MAX`].
     pub looked_at: usize,
@@ -116,9 +117,10 @@ pub enum Asked {
 }
 
 impl Queue {
-    /// A ticket of either kind and those it could meet; `None` where it does not search.
+    /// A ticket of either kind and those it could meet; `None` where it does not search. For a player there are no games: "Users cannot
+    /// view or interact with backfill tickets in any way".
     #[must_use]
-    pub fn around(&self, ticket: TicketId) -> Option<Around> {
+    pub fn around(&self, ticket: TicketId, asker: &Caller) -> Option<Around> {
         let spec = Arc::clone(self.spec()?);
         let subject = self.searching(&ticket)?;
         let near = match &self.engine {
@@ -128,10 +130,16 @@ impl Queue {
         let known: BTreeSet<&TicketId> = near.iter().chain([&ticket]).collect();
         let all = self.give_ups.iter().map(|(_, id)| id).filter(|id| !known.contains(id));
         let others = near.iter().chain(all).filter_map(|id| self.searching(id));
-        // Two games never meet.
-        let others = others.filter(|other| !(subject.is_game() && other.is_game()));
+        let games_are_told = match (&subject, asker) {
+            // Two games never meet.
+            (Waiting::Game(..), _) | (Waiting::Ticket(..), Caller::Player(_)) => false,
+            (Waiting::Ticket(..), Caller::Server(_) | Caller::Hosted(_) | Caller::Title) => true,
+        };
+        let others = others.filter(|other| games_are_told || !other.is_game());
         let others = others.take(LOOKED_AT_MAX).collect();
-        Some(Around { spec, subject, others, waiting: self.open.saturating_sub(1) })
+        let tickets = self.matching.tickets - usize::from(!subject.is_game());
+        let waiting = if games_are_told { tickets + self.games.tickets } else { tickets };
+        Some(Around { spec, subject, others, waiting })
     }
 
     fn searching(&self, id: &TicketId) -> Option<Waiting> {

@@ -1,10 +1,13 @@
 //! Tickets that are asked for again, under the id that the first one was made with.
 
+use std::sync::Arc;
+
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Answer, Caller, Command, Entity, Rejection, ServerDetails, Terms};
+use mainstay_matchmaking::spec::{Declared, QueueSpec, ServerAllocation, Venue};
+use mainstay_matchmaking::{Answer, Caller, Command, Entity, KEPT, Outcome, Rejection, ServerDetails, Terms};
 use uuid::Uuid;
 
-use crate::world::{World, member, player, seated, server, spec};
+use crate::world::{World, declared, member, player, seated, server, spec};
 
 /// An id that is made of names: of a key, and of what is asked under it.
 fn named(key: u64, asked: u64) -> TicketId {
@@ -69,6 +72,26 @@ fn the_same_again_finds_its_ticket_and_something_else_does_not() {
     }
 }
 
+/// "A repeat answers with the same ticket" while that is kept; then it asks for a new one, and so does something else under the key.
+#[test]
+fn a_key_is_free_once_its_ticket_is_forgotten() {
+    for make in [by_player, by_server, game] {
+        let mut world = World::new(spec(3, 3, Vec::new()));
+        let caller = server("one");
+        for asked in [4, 4, 9] {
+            let ticket = named(7, asked);
+            let before = world.journal.len();
+            assert_eq!(world.run(make(ticket, "a")), Ok(Answer::Ticket(ticket)));
+            assert_eq!(world.journal.len(), before + 1, "it is made");
+            let end = world.cancel(ticket, caller.clone());
+            if end.is_err() {
+                world.run(Command::CancelBackfill { ticket, caller: caller.clone() }).unwrap();
+            }
+            world.pass(KEPT);
+        }
+    }
+}
+
 /// The halves of a random id say nothing.
 #[test]
 fn random_ids_have_no_key() {
@@ -79,5 +102,33 @@ fn random_ids_have_no_key() {
     };
     for (low, name) in [(1, "a"), (2, "b")] {
         assert_eq!(world.run(by_player(random(low), name)), Ok(Answer::Ticket(random(low))));
+    }
+}
+
+/// A match's id is that of its server's allocation and session, which know it longer than its ticket is known: of the same id again
+/// they would answer with the server of the match before.
+#[test]
+fn a_key_that_comes_again_when_its_ticket_is_forgotten_is_in_another_match() {
+    let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
+    let venue = Some(Venue::Server(allocation));
+    let placed = QueueSpec::new(Declared { venue, ..declared(2, 2, Vec::new()) }).unwrap();
+    let plain = || spec(2, 2, Vec::new());
+    let made: [(QueueSpec, fn(TicketId, &str) -> Command); 3] =
+        [(placed, by_player), (plain(), by_player), (plain(), game)];
+    for (spec, make) in made {
+        let mut world = World::new(spec);
+        let mut matches = Vec::new();
+        for other in ["x", "y"] {
+            world.solo(other, &[]);
+            assert_eq!(world.run(make(named(7, 4), "bob")), Ok(Answer::Ticket(named(7, 4))));
+            let asked = world.queue.holds().next().map(|hold| hold.asked());
+            if let Some(id) = asked {
+                world.answer(id, Outcome::Placed(Arc::new(ServerDetails::default())));
+            }
+            matches.push(world.formed_ids().last().unwrap());
+            world.pass(KEPT);
+        }
+        assert_eq!(world.formed_ids().count(), 2);
+        assert_ne!(matches[0], matches[1]);
     }
 }

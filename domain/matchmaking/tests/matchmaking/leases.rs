@@ -63,7 +63,7 @@ fn kept(answer: Result<Answer, Rejection>) -> TicketId {
 }
 
 fn why(world: &World, ticket: TicketId) -> Option<Cancellation> {
-    match world.queue.backfill(ticket, &Caller::Title).unwrap().stage {
+    match world.queue.backfill(ticket, &Caller::Title, world.now).unwrap().stage {
         BackfillStage::Canceled { reason, .. } => Some(reason),
         BackfillStage::Searching(_) | BackfillStage::Matched { .. } => None,
     }
@@ -105,6 +105,30 @@ fn a_new_leader_counts_leases_from_its_first_moment() {
     world.queue = world.rebuilt();
     world.now = world.now + Duration::from_secs(100);
     world.seconds(29);
+    assert_eq!(world.backfill_status(ticket), "WaitingForMatch");
+    world.seconds(1);
+    assert_eq!(why(&world, ticket), Some(Cancellation::Timeout));
+}
+
+/// It is its own server that is silent, whoever else has its ticket changed.
+#[test]
+fn a_lease_is_not_renewed_by_others() {
+    let mut world = World::new(spec(2, 4, vec![equality("mode", Missing::MatchAny)]));
+    let terms = Terms { lease: Lease::Renewed { within: 30 }, taken_out: TakenOut::GoesOn };
+    let three = ["alice", "bob", "carol"].map(|name| seated(name, "", &[text("old")])).to_vec();
+    let ticket = create(&mut world, server("one"), three, terms).unwrap();
+    world.seconds(20);
+    let taken_out = Command::CancelAllBackfills { player: player("bob"), caller: Caller::Title };
+    assert_eq!(world.run(taken_out), Ok(Answer::Cancelled(1)));
+    for name in ["carol", "dan"] {
+        world.solo(name, &[text("new")]);
+    }
+    assert_eq!(
+        world.queue.backfills_of(&player("carol"), &Caller::Title),
+        Ok(None),
+        "it is matched elsewhere"
+    );
+    world.seconds(9);
     assert_eq!(world.backfill_status(ticket), "WaitingForMatch");
     world.seconds(1);
     assert_eq!(why(&world, ticket), Some(Cancellation::Timeout));
@@ -172,9 +196,9 @@ fn a_hosted_process_may_do_its_own_and_recover_a_player_and_nothing_else() {
         assert!(matches!(refused, Err(Rejection::Unauthorized { .. })), "{command:?}: {refused:?}");
     }
     assert!(world.queue.statistics(&caller).is_err());
-    assert!(world.queue.ticket(ticket, &caller).is_err());
+    assert!(world.queue.ticket(ticket, &caller, world.now).is_err());
     assert!(world.queue.tickets_of(&player("bob"), &caller).is_err());
-    assert!(world.queue.backfill(lost, &caller).is_err());
+    assert!(world.queue.backfill(lost, &caller, world.now).is_err());
     assert_eq!(world.queue.backfills_of(&player("alice"), &caller), Ok(Some(lost)));
     let recovery = Command::CancelAllBackfills { player: player("alice"), caller: caller.clone() };
     assert_eq!(world.run(recovery), Ok(Answer::Cancelled(1)));
@@ -183,9 +207,9 @@ fn a_hosted_process_may_do_its_own_and_recover_a_player_and_nothing_else() {
     world.solo("carol", &[]);
     let formed = world.formed();
     assert_eq!(formed.len(), 1);
-    assert!(world.queue.formed_match(formed[0].id, &caller).is_ok());
+    assert!(world.queue.formed_match(formed[0].id, &caller, world.now).is_ok());
     let elsewhere = Tenure { session: ClaimId(Uuid::from_u128(98)), ..tenure(1) };
-    assert!(world.queue.formed_match(formed[0].id, &Caller::Hosted(elsewhere)).is_err());
+    assert!(world.queue.formed_match(formed[0].id, &Caller::Hosted(elsewhere), world.now).is_err());
     assert_eq!(world.backfill_status(own), "Matched");
 }
 
@@ -266,12 +290,12 @@ fn a_kept_ticket_follows_its_game() {
     let two = || vec![seated("alice", "red", &[]), seated("bob", "blue", &[])];
     let ticket = kept(keep(&mut world, tenure(1), two(), 2, None));
     assert_eq!(kept(keep(&mut world, tenure(1), two(), 2, None)), ticket, "said again");
-    let created = world.queue.backfill(ticket, &Caller::Title).unwrap().created;
+    let created = world.queue.backfill(ticket, &Caller::Title, world.now).unwrap().created;
     world.seconds(30);
     let journal = world.journal.len();
     assert_eq!(kept(keep(&mut world, tenure(1), alice(), 3, None)), ticket);
     assert_eq!(world.journal.len(), journal + 1, "changed, not made anew");
-    let changed = world.queue.backfill(ticket, &Caller::Title).unwrap().clone();
+    let changed = world.queue.backfill(ticket, &Caller::Title, world.now).unwrap().clone();
     assert_eq!((changed.members.len(), changed.places, changed.created), (1, Some(3), created));
     assert_eq!(changed.terms, Terms { lease: Lease::Hosted(tenure(1)), taken_out: TakenOut::GoesOn });
     // Bob left it, and may look for another game, and be in another's ticket.

@@ -31,7 +31,7 @@ pub fn near() -> Rule {
 
 impl World {
     pub fn ended_by(&self, ticket: TicketId) -> Option<Cancellation> {
-        match self.queue.ticket(ticket, &Caller::Title).unwrap().stage {
+        match self.queue.ticket(ticket, &Caller::Title, self.now).unwrap().stage {
             Stage::Canceled { reason, .. } => Some(reason),
             Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } | Stage::Matched { .. } => None,
         }
@@ -109,7 +109,7 @@ fn a_game_that_somebody_leaves_is_asked_for_room_too() {
     assert_eq!(world.backfill_status(game), "WaitingForMatch");
     world.solo("meets", &[texts(&["elsewhere"])]);
     assert_eq!(world.matched(), [["friend", "leaves", "meets"]]);
-    let stage = world.queue.backfill(game, &Caller::Title).unwrap().stage;
+    let stage = world.queue.backfill(game, &Caller::Title, world.now).unwrap().stage;
     let ended = BackfillStage::Canceled { reason: Cancellation::RetryRequired, at: world.now };
     assert_eq!(stage, ended);
 }

@@ -42,7 +42,7 @@ impl Waiting {
     /// From when on it can be met: whoever is gathered waits for the next time that anybody is looked at, and so does whoever comes back.
     pub fn comes(&self, gather: Gather) -> Timestamp {
         let Searching { since, back, .. } = self.searching();
-        gather.next_after(back.map_or(since, |back| back.max(since)))
+        gather.next_after(back.map_or(since, |back| back.at.max(since)))
     }
 
     fn searching(&self) -> Searching {

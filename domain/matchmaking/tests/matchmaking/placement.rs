@@ -54,7 +54,7 @@ impl World {
     }
 
     fn reason(&self, ticket: TicketId) -> Cancellation {
-        match self.queue.ticket(ticket, &Caller::Title).unwrap().stage {
+        match self.queue.ticket(ticket, &Caller::Title, self.now).unwrap().stage {
             Stage::Canceled { reason, .. } => reason,
             open @ (Stage::Gathering | Stage::Searching(_) | Stage::Held { .. } | Stage::Matched { .. }) => {
                 panic!("{open:?}")
@@ -129,6 +129,31 @@ fn tickets_of_one_group_that_expire_together_say_the_same() {
     assert_eq!(pair.map(|ticket| world.reason(ticket)), [Cancellation::ServerAllocationFailed; 2]);
     assert!(world.queue.holds().next().is_none());
     assert_eq!(world.queue.undos().count(), 1);
+}
+
+/// Nor where they were made one after the other.
+#[test]
+fn tickets_of_one_group_that_expire_one_after_the_other_say_the_same() {
+    let mut world = World::new(pairs());
+    let alice = world.solo("alice", &[]);
+    world.seconds(1);
+    let bob = world.solo("bob", &[]);
+    world.seconds(599);
+    assert_eq!(world.reason(alice), Cancellation::ServerAllocationFailed);
+    assert_eq!(world.status(bob), "WaitingForMatch");
+    world.queue = world.rebuilt();
+    world.seconds(1);
+    assert_eq!(world.reason(bob), Cancellation::ServerAllocationFailed);
+}
+
+/// Whose group was let go by a player is told that nobody was found.
+#[test]
+fn who_is_left_by_a_player_and_finds_nobody_else_is_told_so() {
+    let mut world = World::new(pairs());
+    let [alice, bob] = world.pair();
+    world.cancel(alice, Caller::Player(player("alice"))).unwrap();
+    world.seconds(600);
+    assert_eq!(world.reason(bob), Cancellation::Timeout);
 }
 
 /// A player who waits in the ticket of an old game is out of it once its new match is placed, and not before.
@@ -237,7 +262,7 @@ fn who_waits_for_a_server_is_in_a_ticket_and_cannot_make_another() {
     assert_eq!(world.queue.tickets_of(&player("alice"), &Caller::Title), Ok(Some(alice)));
     let shown = world.queue.statistics(&Caller::Title).unwrap();
     assert_eq!(shown.players_matching, Some(0), "others were found for it");
-    assert!(world.queue.around(alice).is_none());
+    assert!(world.queue.around(alice, &Caller::Title).is_none());
     world.backfill(vec![seated("old", "", &[])], region("eu"));
     assert_eq!(world.status(alice), "WaitingForServer");
     assert_eq!(laws::all(&world.rebuilt()), Ok(()));

@@ -137,7 +137,7 @@ pub fn step(world: &mut World, spec: &mut QueueSpec, made: &mut Vec<TicketId>, s
 /// Asks for a ticket of the other kind under an id that is taken.
 fn twice(world: &mut World, spec: &QueueSpec, ticket: TicketId, name: &str) {
     let (form, values, give_up_after) = (world.queue.form(), values(&mut Dice(0), spec), 600);
-    let is_game = world.queue.backfill(ticket, &Caller::Title).is_ok();
+    let is_game = world.queue.backfill(ticket, &Caller::Title, world.now).is_ok();
     let refused = world.run(if is_game {
         let caller = Caller::Player(player(name));
         let (creator, invited) = (member(name, &values), Vec::new());

@@ -190,7 +190,7 @@ fn a_pair_that_is_more_than_the_teams_hold_is_told_so() {
     world.run(Command::Pause).unwrap();
     let three = world.backfill(game(2, 1, 0), ServerDetails::default());
     world.party(vec![member("a", &[]), member("b", &[])]);
-    let why = world.queue.around(three).unwrap().why(world.now);
+    let why = world.queue.around(three, &Caller::Title).unwrap().why(world.now);
     let size = why.nearest[0].rules.iter().find(|judged| &*judged.rule == "matchSize").unwrap();
     assert_eq!(size.verdict, Verdict::Fails(Short::Players { players: 5, max: 4 }));
 }

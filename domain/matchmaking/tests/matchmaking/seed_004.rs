@@ -92,10 +92,10 @@ fn those_who_join_are_told_how_to_connect() {
     world.solo("joins", &[]);
     let formed = world.formed()[0].id;
     for name in ["plays", "joins"] {
-        let told = world.queue.formed_match(formed, &Caller::Player(player(name))).unwrap();
+        let told = world.queue.formed_match(formed, &Caller::Player(player(name)), world.now).unwrap();
         assert_eq!(told.server, Some(Arc::new(details.clone())));
     }
-    let stranger = world.queue.formed_match(formed, &Caller::Player(player("stranger")));
+    let stranger = world.queue.formed_match(formed, &Caller::Player(player("stranger")), world.now);
     assert!(matches!(stranger, Err(Rejection::Unauthorized { .. })));
 }
 
@@ -163,8 +163,8 @@ fn a_player_neither_sees_nor_touches_a_backfill_ticket() {
     let mut world = plain();
     let game = world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
     let plays = Caller::Player(player("plays"));
-    assert!(matches!(world.queue.backfill(game, &plays), Err(Rejection::Unauthorized { .. })));
-    assert_eq!(world.queue.ticket(game, &plays).cloned(), Err(Rejection::TicketNotFound(game)));
+    assert!(matches!(world.queue.backfill(game, &plays, world.now), Err(Rejection::Unauthorized { .. })));
+    assert_eq!(world.queue.ticket(game, &plays, world.now).cloned(), Err(Rejection::TicketNotFound(game)));
     assert!(world.queue.backfills_of(&player("plays"), &plays).is_err());
     assert_eq!(world.queue.tickets_of(&player("plays"), &plays), Ok(None));
     let all = world.run(Command::CancelAllBackfills { player: player("plays"), caller: plays.clone() });
@@ -195,8 +195,8 @@ fn a_ticket_is_its_own_servers() {
     let game = world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
     let other = world.run(Command::CancelBackfill { ticket: game, caller: server("two") });
     assert!(matches!(other, Err(Rejection::Unauthorized { .. })));
-    assert!(world.queue.backfill(game, &server("two")).is_err());
-    assert!(world.queue.backfill(game, &server("one")).is_ok());
+    assert!(world.queue.backfill(game, &server("two"), world.now).is_err());
+    assert!(world.queue.backfill(game, &server("one"), world.now).is_ok());
     assert_eq!(
         world.run(Command::CancelBackfill { ticket: game, caller: Caller::Title }),
         Ok(Answer::Cancelled(1))
@@ -234,7 +234,10 @@ fn a_new_game_finds_those_who_wait() {
 fn a_server_looks_at_its_ticket_and_cancels_it() {
     let mut world = plain();
     let game = world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
-    assert_eq!(world.queue.backfill(game, &server("one")).unwrap().stage.as_str(), "WaitingForMatch");
+    assert_eq!(
+        world.queue.backfill(game, &server("one"), world.now).unwrap().stage.as_str(),
+        "WaitingForMatch"
+    );
     let cancel = Command::CancelBackfill { ticket: game, caller: server("one") };
     assert_eq!(world.run(cancel.clone()), Ok(Answer::Cancelled(1)));
     assert_eq!(world.backfill_status(game), "Canceled");
@@ -261,11 +264,11 @@ fn a_backfill_ticket_gives_up_and_ends_once() {
 fn each_kind_has_its_own_calls() {
     let mut world = plain();
     let game = world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
-    let refused = world.queue.ticket(game, &Caller::Title).cloned();
+    let refused = world.queue.ticket(game, &Caller::Title, world.now).cloned();
     assert_eq!(refused, Err(Rejection::RequestTypeMismatch(game)));
     let mut world = World::new(spec(3, 3, Vec::new()));
     let ticket = world.solo("a", &[]);
-    let refused = world.queue.backfill(ticket, &Caller::Title).cloned();
+    let refused = world.queue.backfill(ticket, &Caller::Title, world.now).cloned();
     assert_eq!(refused, Err(Rejection::RequestTypeMismatch(ticket)));
     assert_eq!(refused.unwrap_err().code(), ("MatchmakingRequestTypeMismatch", 2058));
 }

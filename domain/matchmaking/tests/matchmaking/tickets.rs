@@ -40,7 +40,7 @@ fn a_group_that_is_never_whole_gives_up() {
     assert_eq!(world.status(group), "WaitingForPlayers");
     world.seconds(1);
     assert_eq!(world.status(group), "Canceled");
-    let reason = world.queue.ticket(group, &Caller::Title).map(|ticket| ticket.stage);
+    let reason = world.queue.ticket(group, &Caller::Title, world.now).map(|ticket| ticket.stage);
     assert!(matches!(reason, Ok(Stage::Canceled { reason: Cancellation::Timeout, .. })));
     assert_eq!(
         world.queue.tickets_of(&player("a"), &Caller::Title),
@@ -279,11 +279,21 @@ fn what_ended_is_forgotten() {
     world.solo("b", &[]);
     let formed = world.formed()[0].id;
     world.pass(KEPT - std::time::Duration::from_millis(1));
-    assert!(world.queue.formed_match(formed, &by("a")).is_ok());
+    assert!(world.queue.formed_match(formed, &by("a"), world.now).is_ok());
     world.pass(std::time::Duration::from_millis(1));
-    world.solo("c", &[]);
-    assert_eq!(world.queue.formed_match(formed, &by("a")).cloned(), Err(Rejection::MatchNotFound(formed)));
-    assert_eq!(world.queue.ticket(ticket, &by("a")).cloned(), Err(Rejection::TicketNotFound(ticket)));
+    // Nothing has happened since: time alone decides.
+    assert_eq!(
+        world.queue.formed_match(formed, &by("a"), world.now).cloned(),
+        Err(Rejection::MatchNotFound(formed))
+    );
+    assert_eq!(
+        world.queue.ticket(ticket, &by("a"), world.now).cloned(),
+        Err(Rejection::TicketNotFound(ticket))
+    );
+    let cancelled = world.cancel(ticket, by("a"));
+    assert_eq!(cancelled, Err(Rejection::TicketNotFound(ticket)));
+    assert_eq!(world.queue.tickets_after(None, world.now).count(), 0);
+    assert_eq!(world.queue.matches_after(None, world.now).count(), 0);
 }
 
 /// Every fault of a declaration is told at once, with its place.

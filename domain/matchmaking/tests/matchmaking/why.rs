@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use mainstay_core::{TicketId, Turn};
-use mainstay_matchmaking::spec::{Declared, Expansion, Gather, Missing, QueueSpec, RuleKind};
+use mainstay_matchmaking::spec::{Declared, Expansion, Gather, Missing, QueueSpec, RuleKind, Venue};
 use mainstay_matchmaking::why::{Asked, LOOKED_AT_MAX, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
 use mainstay_matchmaking::{Caller, Command, Kind, ServerDetails};
 
 use crate::world::{
-    World, difference, equality, fixed, growing, intersection, latencies, member, number, number_value,
-    optional, player, rule, seated, selection, server, spec, text, texts, total, weighted_difference,
+    World, declared, difference, equality, fixed, growing, intersection, latencies, member, number,
+    number_value, optional, player, rule, seated, selection, server, spec, text, texts, total,
+    weighted_difference,
 };
 
 fn why(world: &World, ticket: TicketId) -> WhyNot {
-    world.queue.around(ticket).unwrap().why(world.now)
+    world.queue.around(ticket, &Caller::Title).unwrap().why(world.now)
 }
 
 /// The rules between a ticket and another, with how much is missing.
@@ -84,7 +85,7 @@ fn a_rule_is_named_with_how_much_is_missing_and_when_it_gives_way() {
     assert_eq!(why(&world, waits).next.unwrap().at, began + Duration::from_secs(15));
     world.seconds(5);
     assert_eq!(world.matched(), [["other", "waits"]]);
-    assert!(world.queue.around(waits).is_none(), "it waits no more");
+    assert!(world.queue.around(waits, &Caller::Title).is_none(), "it waits no more");
 }
 
 #[test]
@@ -201,6 +202,43 @@ fn who_plays_already_is_told_so() {
     }
 }
 
+/// "Users cannot view or interact with backfill tickets in any way": not even in what keeps them from being matched.
+#[test]
+fn a_player_is_told_of_no_game() {
+    let mut world = World::new(spec(3, 4, Vec::new()));
+    let waits = world.solo("plays", &[]);
+    world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
+    let told = |world: &World, asker| world.queue.around(waits, &asker).unwrap().why(world.now);
+    let by_player = told(&world, Caller::Player(player("plays")));
+    assert_eq!((by_player.others, by_player.looked_at, by_player.nearest.len()), (0, 0, 0));
+    assert_eq!(kept_away(&by_player), []);
+    let by_server = told(&world, server("one"));
+    assert_eq!((by_server.others, by_server.looked_at), (1, 1));
+}
+
+/// Whoever waits for players, or for a server, looks for nobody.
+#[test]
+fn others_are_those_who_search() {
+    let mut world = World::new(with_a_venue(3));
+    world.try_ticket("host", &[], &["friend"]).unwrap();
+    for name in ["alice", "bob", "carol"] {
+        world.solo(name, &[number_value(1.0)]);
+    }
+    let waits = world.solo("waits", &[number_value(5.0)]);
+    let count = |world: &World| {
+        let told = why(world, waits);
+        (told.others, told.looked_at)
+    };
+    assert_eq!(count(&world), (0, 0), "one gathers and three wait for a server");
+    world.solo("other", &[number_value(9.0)]);
+    assert_eq!(count(&world), (1, 1));
+}
+
+fn with_a_venue(size: u32) -> QueueSpec {
+    let venue = Some(Venue::Session { lobby: "lan".into() });
+    QueueSpec::new(Declared { venue, ..declared(size, size, vec![difference("skill", fixed(1.0))]) }).unwrap()
+}
+
 #[test]
 fn a_game_is_not_told_of_other_games() {
     let mut world = World::new(spec(2, 4, Vec::new()));
@@ -213,8 +251,8 @@ fn a_game_is_not_told_of_other_games() {
 fn who_does_not_search_is_told_nothing() {
     let mut world = World::new(spec(2, 3, Vec::new()));
     let gathers = world.try_ticket("host", &[], &["friend"]).unwrap();
-    assert!(world.queue.around(gathers).is_none());
-    assert!(world.queue.around(TicketId::LOWEST).is_none());
+    assert!(world.queue.around(gathers, &Caller::Title).is_none());
+    assert!(world.queue.around(TicketId::LOWEST, &Caller::Title).is_none());
 }
 
 #[test]
@@ -280,13 +318,13 @@ fn of_more_than_are_looked_at_the_nearest_are_told() {
     let tickets: Vec<TicketId> = (0..count).map(|at| wait(&mut world, at)).collect();
     world.pass(Duration::ZERO);
     let (own, near) = (tickets[tickets.len() - 1], tickets[tickets.len() - 2]);
-    let told = world.queue.around(own).unwrap().why(world.now);
+    let told = world.queue.around(own, &Caller::Title).unwrap().why(world.now);
     assert_eq!((told.others, told.looked_at), (tickets.len() - 1, LOOKED_AT_MAX));
     assert_eq!(told.nearest[0].ticket, near);
     let short = Short::Apart { by: number(10.0), allowed: number(1.0) };
     assert_eq!(told.nearest[0].rules[0].verdict, Verdict::Fails(short));
     // Without its engine a queue tells of those who give up first.
     world.forget();
-    let told = world.queue.around(own).unwrap().why(world.now);
+    let told = world.queue.around(own, &Caller::Title).unwrap().why(world.now);
     assert_eq!((told.looked_at, told.nearest.len()), (LOOKED_AT_MAX, NEAREST_MAX));
 }

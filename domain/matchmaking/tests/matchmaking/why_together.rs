@@ -3,7 +3,7 @@
 use mainstay_core::TicketId;
 use mainstay_matchmaking::spec::{Expansion, QueueSpec, RuleKind};
 use mainstay_matchmaking::why::{Short, Verdict};
-use mainstay_matchmaking::{Command, ServerDetails};
+use mainstay_matchmaking::{Caller, Command, ServerDetails};
 
 use crate::world::{
     World, fixed, intersection, member, number, number_value, rule, seated, spec, texts, total, user,
@@ -12,7 +12,7 @@ use crate::world::{
 
 /// How many tickets and players the nearest that fit make, and what keeps them from being a match.
 fn together(world: &World, ticket: TicketId) -> (usize, u32, Vec<(String, Short)>) {
-    let told = world.queue.around(ticket).unwrap().why(world.now).together;
+    let told = world.queue.around(ticket, &Caller::Title).unwrap().why(world.now).together;
     let shorts = told.rules.iter().map(|judged| match &judged.verdict {
         Verdict::Fits => panic!("what fits is not told"),
         Verdict::Fails(short) => (judged.rule.to_string(), short.clone()),

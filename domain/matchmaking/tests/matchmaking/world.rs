@@ -259,17 +259,17 @@ impl World {
 
     /// `WaitingForMatch`, `Matched`, …
     pub fn status(&self, ticket: TicketId) -> &'static str {
-        self.queue.ticket(ticket, &Caller::Title).unwrap().stage.as_str()
+        self.queue.ticket(ticket, &Caller::Title, self.now).unwrap().stage.as_str()
     }
 
     pub fn backfill_status(&self, ticket: TicketId) -> &'static str {
-        self.queue.backfill(ticket, &Caller::Title).unwrap().stage.as_str()
+        self.queue.backfill(ticket, &Caller::Title, self.now).unwrap().stage.as_str()
     }
 
     /// The matches formed so far, in order.
     pub fn formed(&self) -> Vec<Arc<Match>> {
         let ids = self.formed_ids();
-        ids.filter_map(|id| self.queue.formed_match(id, &Caller::Title).ok().cloned()).collect()
+        ids.filter_map(|id| self.queue.formed_match(id, &Caller::Title, self.now).ok().cloned()).collect()
     }
 
     /// Their ids, also of those that are forgotten.

@@ -56,13 +56,14 @@ impl Face {
     /// may be shorter than the time between two looks.
     pub(super) async fn backfill(&self, server: Server, asked: OfTicket) -> Result<BackfillAnswer, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: &asked.ticket_id };
+        let about = ticket.to_string();
+        let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: &about };
         let looks = self.allowance.poll(&about, self.now());
         if looks.is_err() {
             self.allowance.renewal(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         }
         let asker = server.caller.clone();
-        let found = queue.open.read(move |queue, _| queue.backfill(ticket, &asker).cloned()).await??;
+        let found = queue.open.read(move |queue, now| queue.backfill(ticket, &asker, now).cloned()).await??;
         if let (Lease::Renewed { .. }, None) = (found.terms.lease, found.stage.ended()) {
             match queue.open.ask(Command::RenewBackfill { ticket, caller: server.caller }).await? {
                 // It ended in between, which the next look shows.
@@ -77,7 +78,7 @@ impl Face {
     /// `CancelServerBackfillTicket`.
     pub(super) async fn cancel_backfill(&self, server: Server, asked: OfTicket) -> Result<Done, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        self.cancels(&server, &queue, &asked.ticket_id)?;
+        self.cancels(&server, &queue, &ticket.to_string())?;
         queue.open.ask(Command::CancelBackfill { ticket, caller: server.caller }).await??;
         Ok(Done {})
     }

@@ -16,9 +16,11 @@ impl Face {
     pub(super) async fn formed_match(&self, caller: Caller, asked: GetMatch) -> Result<MatchAnswer, Refusal> {
         let queue = self.queue(&asked.queue_name)?;
         let formed = MatchId(id("MatchId", &asked.match_id)?);
-        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &asked.match_id };
+        let about = formed.to_string();
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &about };
         self.allowance.read_match(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        let found = queue.open.read(move |queue, _| queue.formed_match(formed, &caller).cloned()).await??;
+        let found =
+            queue.open.read(move |queue, now| queue.formed_match(formed, &caller, now).cloned()).await??;
         let objects = asked.return_member_attributes.then(|| objects(asked.escape_object));
         Ok(MatchAnswer::of(&found, objects))
     }

@@ -183,7 +183,7 @@ impl Refusal {
         Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("InvalidEntityType", 1373), message)
     }
 
-    /// Attributes that are no object.
+    /// Attributes that are no object, or nest too deep.
     pub(super) fn attributes(message: impl Into<String>) -> Self {
         Self::new((StatusCode::BAD_REQUEST, "MS-M006"), ("MatchmakingPlayerAttributesInvalid", 2002), message)
     }
@@ -331,7 +331,9 @@ impl From<mainstay_players::Rejection> for Refusal {
                 Self::new((StatusCode::CONFLICT, "MS-M021"), ("EntityProfileVersionMismatch", 1352), message)
             }
             Rejection::Name { .. } => Self { code: "MS-M022", ..Self::field("ObjectName", message) },
-            Rejection::TooLarge { .. } => Self { code: "MS-M022", ..Self::field("DataObject", message) },
+            Rejection::TooLarge { .. } | Rejection::TooDeep { .. } => {
+                Self { code: "MS-M022", ..Self::field("DataObject", message) }
+            }
             Rejection::TooMany { .. } => Self { code: "MS-M022", ..Self::field("Objects", message) },
             Rejection::Full { .. } => {
                 Self::new((StatusCode::SERVICE_UNAVAILABLE, "MS-M023"), ("ServiceUnavailable", 1123), message)
@@ -382,6 +384,7 @@ impl From<NotTaken> for Refusal {
                 ("MatchmakingPlayerAttributesTooLarge", 2043),
                 not.to_string(),
             ),
+            NotTaken::AttributesTooDeep { .. } => Self::attributes(not.to_string()),
             NotTaken::Refused(rejection) => rejection.into(),
             NotTaken::Unanswered(error) => error.into(),
         }

@@ -107,16 +107,18 @@ impl Face {
     /// `GetMatchmakingTicket`.
     pub(super) async fn ticket(&self, caller: Caller, asked: OfTicket) -> Result<TicketAnswer, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
+        let about = ticket.to_string();
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &about };
         self.allowance.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        let found = queue.open.read(move |queue, _| queue.ticket(ticket, &caller).cloned()).await??;
+        let found = queue.open.read(move |queue, now| queue.ticket(ticket, &caller, now).cloned()).await??;
         Ok(TicketAnswer::of(&found, &queue.name, objects(asked.escape_object)))
     }
 
     /// `CancelMatchmakingTicket`.
     pub(super) async fn cancel_ticket(&self, caller: Caller, asked: OfTicket) -> Result<Done, Refusal> {
         let (queue, ticket) = self.of_ticket(&asked)?;
-        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &asked.ticket_id };
+        let about = ticket.to_string();
+        let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &about };
         self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         queue.open.ask(Command::CancelTicket { ticket, caller }).await??;
         Ok(Done {})

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mainstay_core::{NESTING_MAX, nesting};
 use mainstay_matchmaking::spec::{QueueSpec, Source};
 use mainstay_matchmaking::{Answer, Command, Entity, Member, Rejection, Seated};
 use mainstay_wire::playfab::{Stored, attributes};
@@ -35,6 +36,9 @@ pub(crate) enum NotTaken {
     /// The attributes of one are too large.
     #[error("the attributes of {entity} have {bytes} bytes, at most {ATTRIBUTES_BYTES_MAX}")]
     AttributesTooLarge { entity: Entity, bytes: usize },
+    /// The attributes of one nest deeper than their readers follow.
+    #[error("the attributes of {entity} nest {levels} levels of lists and objects, at most {NESTING_MAX}")]
+    AttributesTooDeep { entity: Entity, levels: usize },
     /// The queue refuses.
     #[error(transparent)]
     Refused(#[from] Rejection),
@@ -47,7 +51,7 @@ impl NotTaken {
     /// Whether it is sure that nothing was made.
     pub(crate) const fn is_refused(&self) -> bool {
         match self {
-            Self::AttributesTooLarge { .. } | Self::Refused(_) => true,
+            Self::AttributesTooLarge { .. } | Self::AttributesTooDeep { .. } | Self::Refused(_) => true,
             Self::Unanswered(_) => false,
         }
     }
@@ -95,6 +99,10 @@ impl Queues {
             let bytes = attributes.raw.as_ref().map_or(0, |raw| raw.len());
             if bytes > ATTRIBUTES_BYTES_MAX {
                 return Err(NotTaken::AttributesTooLarge { entity, bytes });
+            }
+            let levels = attributes.raw.as_deref().map_or(0, nesting);
+            if levels > NESTING_MAX {
+                return Err(NotTaken::AttributesTooDeep { entity, levels });
             }
             Ok(Seated { member: Member { entity, attributes }, team: sent.team.clone() })
         };

@@ -127,10 +127,8 @@ impl Hands<Queue> for QueueHands {
         if !self.watched.is_watched(ticket) {
             return None;
         }
-        let of_players = queue.ticket(*ticket, &Caller::Title).cloned().map(News::Ticket);
-        let news = of_players
-            .or_else(|_| queue.backfill(*ticket, &Caller::Title).cloned().map(News::Backfill))
-            .ok()?;
+        let of_players = queue.changed_ticket(ticket).cloned().map(News::Ticket);
+        let news = of_players.or_else(|| queue.changed_backfill(ticket).cloned().map(News::Backfill))?;
         Some(TakenUp { delivery: Delivery::News(*ticket, news), noted: None })
     }
 

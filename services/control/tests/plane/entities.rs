@@ -326,6 +326,12 @@ async fn a_look_too_many_renews_a_lease() {
     refused_in_the_end(async || game.get(&ticket).await).await.expect(429, "MS-M018");
     let look = json!({ "QueueName": "q", "TicketId": made.body["id"] });
     assert_eq!(game.calls("GetServerBackfillTicket", &look).await.body["errorCode"], 2054);
+    // However it is written.
+    let id = made.body["id"].as_str().unwrap();
+    for written in [id.to_uppercase(), id.replace('-', ""), format!("{{{id}}}")] {
+        let look = json!({ "QueueName": "q", "TicketId": written });
+        assert_eq!(game.calls("GetServerBackfillTicket", &look).await.body["errorCode"], 2054, "{look}");
+    }
     world.goes_on(Duration::from_secs(60));
     refused_in_the_end(async || game.get(&ticket).await).await.expect(429, "MS-M018");
     for _ in 0..20 {

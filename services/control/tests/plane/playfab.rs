@@ -439,6 +439,14 @@ async fn what_can_never_work_is_refused_and_what_only_looks_different_is_taken()
     let of = json!({ "TicketId": made.body["data"]["TicketId"], "QueueName": "q" });
     let stands = post(&world, "/Match/GetMatchmakingTicket", &title, &of).await;
     assert_eq!(stands.body["data"]["Status"], "WaitingForMatch", "the path is read: {}", stands.text);
+    // Readers follow 128 levels, and it is told inside others.
+    let nested = |levels| {
+        let nest = (1..levels).fold(json!({ "skill": 5 }), |inner, _| json!([inner]));
+        json!({ "DataObject": { "nest": { "skill": 500 }, "more": nest } })
+    };
+    assert_eq!(post(&world, create, &title, &ticket(player("D", nested(31)))).await.status, 200);
+    let deep = post(&world, create, &title, &ticket(player("E", nested(32)))).await;
+    refused(&deep, 400, ("MatchmakingPlayerAttributesInvalid", 2002));
     let twice = json!({ "DataObject": { "nest": {} }, "EscapedDataObject": "{}" });
     refused(
         &post(&world, create, &title, &ticket(player("C", twice))).await,

@@ -309,6 +309,7 @@ async fn what_players_have_stored_is_kept_over_the_native_face() {
     for (objects, code) in [
         (json!({ "no name": 1 }), "MS-M022"),
         (json!({ "large": "n".repeat(1_000) }), "MS-M022"),
+        (json!({ "deep": (0..33).fold(json!(1), |inner, _| json!([inner])) }), "MS-M022"),
         (json!({ "a": 1, "b": 1, "c": 1, "d": 1, "e": 1 }), "MS-M022"),
         (json!([]), "MS-U101"),
     ] {

@@ -98,9 +98,10 @@ fn judge_match(
     ensure(world.decided.paused().is_none(), "a queue that is paused forms no match", || id.to_string())?;
     let is_seed = |it: &&Waiting| match it {
         Waiting::Ticket(ticket) if spec.venue.is_some() && !group.iter().any(Waiting::is_game) => {
-            MatchId::held(ticket.id, ticket.changes) == id
+            MatchId::held(ticket.id, ticket.created, ticket.changes) == id
         }
-        Waiting::Ticket(_) | Waiting::Game(_) => MatchId::around(it.id()) == id,
+        Waiting::Ticket(ticket) => MatchId::around(ticket.id, ticket.created) == id,
+        Waiting::Game(game) => MatchId::around(game.id, game.created) == id,
     };
     let seed = group.iter().find(is_seed);
     let seed = seed.ok_or_else(|| Broken::new("a match is formed around one of its tickets", id))?;

@@ -77,12 +77,9 @@ impl Override {
 
 impl Linear {
     pub(super) fn amounts(&self, from: Amount, field: &str) -> Result<Expansion<Amount>, String> {
-        let of = |number: f64, field: &str| {
-            Amount::from_f64(number).ok_or_else(|| format!("{field} {number}: at most {}", Amount::MAX))
-        };
-        let delta = of(self.delta.abs(), "Delta")?;
+        let delta = amount(self.delta.abs(), "Delta")?;
         let delta = if self.delta < 0.0 { Delta::Down(delta) } else { Delta::Up(delta) };
-        let limit = self.limit.map(|limit| of(limit, "Limit")).transpose()?;
+        let limit = self.limit.map(|limit| amount(limit, "Limit")).transpose()?;
         moves((from, field), delta, limit)?;
         Ok(Expansion::Linear { from, delta, limit, every: self.seconds_between_expansions })
     }
@@ -143,13 +140,13 @@ impl Custom {
         self.has_only("Expansion", &["MinOverrides", "MaxOverrides"])?;
         let of = |overrides: &Option<Vec<Option<Override>>>, base| match overrides {
             None => Ok(Expansion::Fixed(base)),
-            Some(overrides) => self.each(Some(base), overrides, amount),
+            Some(overrides) => self.each(Some(base), overrides, |value| amount(value, "override")),
         };
         Ok((of(&self.min_overrides, min)?, of(&self.max_overrides, max)?))
     }
 
     pub(super) fn amounts(&self, base: Option<Amount>, field: &str) -> Result<Expansion<Amount>, String> {
-        self.each(base, self.of_field(field)?, amount)
+        self.each(base, self.of_field(field)?, |value| amount(value, "override"))
     }
 
     pub(super) fn counts(&self, base: Option<u32>, field: &str) -> Result<Expansion<u32>, String> {
@@ -241,8 +238,15 @@ fn overrides<T: Copy>(values: &[Option<T>], show: impl Fn(T) -> f64) -> Vec<Opti
     values.iter().map(|value| value.map(|value| Override::Object { value: show(value) })).collect()
 }
 
-fn amount(value: f64) -> Result<Amount, String> {
-    Amount::from_f64(value).ok_or_else(|| format!("override {value}: at most {}", Amount::MAX))
+/// A number of a rule. One that is not 0 and would be kept as 0 asks for what it does not say.
+pub(super) fn amount(number: f64, field: &str) -> Result<Amount, String> {
+    match Amount::from_f64(number) {
+        None => Err(format!("{field} {number}: at most {}", Amount::MAX)),
+        Some(Amount::ZERO) if number != 0.0 => {
+            Err(format!("{field} {number}: it has six decimal places, by which it would be 0"))
+        }
+        Some(amount) => Ok(amount),
+    }
 }
 
 /// Whether a limit that begins so ever moves: one that does not was meant otherwise.

@@ -12,7 +12,7 @@ use mainstay_matchmaking::spec::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::expansion::{Custom, Linear, whole};
+use super::expansion::{Custom, Linear, amount, whole};
 use crate::playfab::attributes::ROOT;
 use crate::playfab::lenient;
 
@@ -151,7 +151,8 @@ impl Reading<'_> {
     }
 
     fn difference(&mut self) -> Option<RuleKind> {
-        let missing = self.missing(|value| value.as_f64().and_then(Amount::from_f64), "a number");
+        let missing =
+            self.missing(|value| amount(value.as_f64()?, "").ok(), "a number of six decimal places");
         let merge = match self.rule.merge_function.as_deref() {
             None | Some("Average") => Some(Merge::Average),
             Some("Min") => Some(Merge::Min),
@@ -269,7 +270,8 @@ impl Reading<'_> {
 
     fn weight(&mut self) -> Option<Weight> {
         let Some(weight) = self.rule.weight else { return Some(Weight::DEFAULT) };
-        match Amount::from_f64(weight).and_then(Weight::new) {
+        let amount = self.noted(amount(weight, "Weight"))?;
+        match Weight::new(amount) {
             Some(weight) => Some(weight),
             None => self.fault(format!("Weight {weight}: above 0, at most {}", Weight::MAX)),
         }
@@ -292,11 +294,8 @@ impl Reading<'_> {
     }
 
     fn amount(&mut self, number: Option<f64>, field: &str) -> Option<Amount> {
-        match number.map(Amount::from_f64) {
-            Some(Some(amount)) => Some(amount),
-            Some(None) => {
-                self.fault(format!("{field} {}: at most {}", number.unwrap_or_default(), Amount::MAX))
-            }
+        match number {
+            Some(number) => self.noted(amount(number, field)),
             None => self.fault(format!("{field} is missing, or no number")),
         }
     }

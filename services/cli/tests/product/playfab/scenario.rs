@@ -222,6 +222,9 @@ fn refused_tickets(sdk: &mut Sdk, server: &Value) {
     sdk.no(&one.who, create, sent(json!({ "DataObject": { "Skill": "40" } })), ATTRIBUTE_INVALID);
     let list = json!({ "EscapedDataObject": "[40]" });
     sdk.no(&one.who, create, sent(list), ("MatchmakingPlayerAttributesInvalid", 2002));
+    let deep = (0..32).fold(json!(1), |inner, _| json!([inner]));
+    let deep = json!({ "DataObject": { "Skill": 1, "More": deep } });
+    sdk.no(&one.who, create, sent(deep), ("MatchmakingPlayerAttributesInvalid", 2002));
     let large = json!({ "DataObject": { "Skill": 1, "More": "x".repeat(9_000) } });
     sdk.no(&one.who, create, sent(large), ("MatchmakingPlayerAttributesTooLarge", 2043));
     let mut never = ticket_of(&one, "duel", 5);

@@ -208,7 +208,10 @@ impl From<mainstay_players::Rejection> for Failure {
             Rejection::OtherVersion { .. } => {
                 (StatusCode::CONFLICT, "MS-M021", "read them, and change what is there now")
             }
-            Rejection::Name { .. } | Rejection::TooLarge { .. } | Rejection::TooMany { .. } => {
+            Rejection::Name { .. }
+            | Rejection::TooLarge { .. }
+            | Rejection::TooDeep { .. }
+            | Rejection::TooMany { .. } => {
                 (StatusCode::BAD_REQUEST, "MS-M022", "store only what the rules of queues read")
             }
             Rejection::Full { .. } => {
@@ -236,7 +239,7 @@ impl From<NoLease> for Failure {
 impl From<NotTaken> for Failure {
     fn from(not: NotTaken) -> Self {
         match not {
-            NotTaken::AttributesTooLarge { .. } => {
+            NotTaken::AttributesTooLarge { .. } | NotTaken::AttributesTooDeep { .. } => {
                 let fix = "send only what the queue's rules read, and what the game server is to be told";
                 Self::new(StatusCode::BAD_REQUEST, "MS-M006", not.to_string(), fix)
             }

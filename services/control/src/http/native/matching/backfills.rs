@@ -100,8 +100,9 @@ async fn list(
     let asked = super::asked(query)?;
     let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
     let queue = queue_of(&app, &name)?;
-    let games =
-        queue.read(move |queue, _| queue.backfills_after(after).take(limit + 1).cloned().collect::<Vec<_>>());
+    let games = queue.read(move |queue, now| {
+        queue.backfills_after(after, now).take(limit + 1).cloned().collect::<Vec<_>>()
+    });
     let views = games.await?.iter().map(|game| TicketView::of_game(game, &name)).collect();
     Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
 }

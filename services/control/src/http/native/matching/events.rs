@@ -39,7 +39,7 @@ pub(super) async fn stream<F: Fn() -> bool + Send + 'static>(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<F>>, Native> {
     // Watched before it is read, so that no change falls in between.
     let watching = queue.watched().watch(ticket).ok_or_else(Failure::too_many_watched)?;
-    let first = queue.read(move |queue, _| tickets::view_for(queue, ticket, &asker)).await?;
+    let first = queue.read(move |queue, now| tickets::view_for(queue, ticket, &asker, now)).await?;
     let first = first.ok_or_else(|| Failure::no_ticket(ticket))?;
     let telling = Telling {
         first: Some(TicketView { queue: name.clone(), ..first }),

@@ -185,11 +185,11 @@ async fn waterfall(
 ) -> Result<Json<WaterfallView>, Native> {
     app.permit(&headers, Permission::Read)?;
     let (queue, id) = (queue_of(&app, &name)?, matches::match_of(&id)?);
-    queue.read(move |queue, _| queue.formed_match(id, &Asker::Title).map(|_| ())).await??;
+    queue.read(move |queue, now| queue.formed_match(id, &Asker::Title, now).map(|_| ())).await??;
     let rows = app.told.read(move |history| story(history, id)).await?;
     let named: BTreeSet<TicketId> =
         rows.iter().flat_map(|row| &row.subjects).filter_map(|subject| subject.parse().ok()).collect();
-    let made = queue.read(move |queue, _| made(queue, &named)).await?;
+    let made = queue.read(move |queue, now| made(queue, &named, now)).await?;
     let made =
         made.into_iter().map(|(at, ticket)| (at, "ticket.created".to_owned(), vec![ticket.to_string()]));
     let rows = rows.into_iter().map(|row| (row.at, row.kind, row.subjects));
@@ -210,9 +210,9 @@ fn story(history: &History, id: MatchId) -> Result<Vec<HistoryRow>, HistoryError
 }
 
 /// When tickets were made that the queue still knows.
-fn made(queue: &Queue, named: &BTreeSet<TicketId>) -> Vec<(Timestamp, TicketId)> {
-    let ordinary = named.iter().filter_map(|id| queue.ticket(*id, &Asker::Title).ok());
-    let games = named.iter().filter_map(|id| queue.backfill(*id, &Asker::Title).ok());
+fn made(queue: &Queue, named: &BTreeSet<TicketId>, now: Timestamp) -> Vec<(Timestamp, TicketId)> {
+    let ordinary = named.iter().filter_map(|id| queue.ticket(*id, &Asker::Title, now).ok());
+    let games = named.iter().filter_map(|id| queue.backfill(*id, &Asker::Title, now).ok());
     let ordinary = ordinary.map(|ticket| (ticket.created, ticket.id));
     ordinary.chain(games.map(|ticket| (ticket.created, ticket.id))).collect()
 }

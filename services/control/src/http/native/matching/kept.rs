@@ -61,10 +61,10 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
         Answer::Done | Answer::Cancelled(_) => return Ok(BackfillStands::default()),
     };
     let name = game.queue;
-    let read = queue.read(move |queue, _| {
-        let ticket = queue.backfill(ticket, &Asker::Hosted(tenure)).ok()?;
+    let read = queue.read(move |queue, now| {
+        let ticket = queue.backfill(ticket, &Asker::Hosted(tenure), now).ok()?;
         let formed = match ticket.stage {
-            BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title).ok(),
+            BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title, now).ok(),
             BackfillStage::Searching(_) | BackfillStage::Canceled { .. } => None,
         };
         Some(BackfillStands {
@@ -84,7 +84,9 @@ impl From<Error> for No {
 impl From<NotTaken> for No {
     fn from(not: NotTaken) -> Self {
         match not {
-            NotTaken::AttributesTooLarge { .. } => Self::new(Refusal::Invalid, not.into()),
+            NotTaken::AttributesTooLarge { .. } | NotTaken::AttributesTooDeep { .. } => {
+                Self::new(Refusal::Invalid, not.into())
+            }
             NotTaken::Refused(rejection) => rejection.into(),
             NotTaken::Unanswered(error) => error.into(),
         }

@@ -41,8 +41,8 @@ async fn list(
     let asked = super::asked(query)?;
     let (after, limit): (Option<MatchId>, _) = (asked.after()?, asked.limit());
     let queue = queue_of(&app, &name)?;
-    let matches =
-        queue.read(move |queue, _| queue.matches_after(after).take(limit + 1).cloned().collect::<Vec<_>>());
+    let matches = queue
+        .read(move |queue, now| queue.matches_after(after, now).take(limit + 1).cloned().collect::<Vec<_>>());
     let views = matches.await?.iter().map(|formed| MatchView::of(formed, &name)).collect();
     Ok(Json(page(views, limit, |formed| formed.id.to_string())))
 }
@@ -66,7 +66,7 @@ async fn read(
     let (queue, id) = (queue_of(&app, &name)?, match_of(&id)?);
     asking.reads_match(&name, id)?;
     let asker = asking.asker().clone();
-    let found = queue.read(move |queue, _| queue.formed_match(id, &asker).cloned()).await?;
+    let found = queue.read(move |queue, now| queue.formed_match(id, &asker, now).cloned()).await?;
     let formed = match found {
         // Nobody learns of others' matches that there are any.
         Err(Rejection::Unauthorized { .. }) => return Err(Rejection::MatchNotFound(id).into()),

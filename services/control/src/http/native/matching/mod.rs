@@ -164,15 +164,15 @@ async fn of_one(
     let queue = queue_of(asking.app(), &name)?;
     asking.lists(kind, &name, &player)?;
     let asker = asking.asker().clone();
-    let read = queue.read(move |queue, _| {
+    let read = queue.read(move |queue, now| {
         let found = match kind {
             Kind::Ordinary => queue.tickets_of(&player, &asker)?,
             Kind::Backfill => queue.backfills_of(&player, &asker)?,
         };
         let Some(ticket) = found else { return Ok(None) };
-        let view = tickets::view_for(queue, ticket, &asker).or_else(|| {
+        let view = tickets::view_for(queue, ticket, &asker, now).or_else(|| {
             let id = PlayerOfTicket::told(&player);
-            let mut view = view(queue, ticket)?;
+            let mut view = view(queue, ticket, now)?;
             view.players.retain(|it| it.player == id);
             Some(TicketView { server: None, lease: None, ..view })
         });
@@ -217,7 +217,7 @@ async fn ticket_made(
 ) -> Result<TicketView, Native> {
     let is_there = match made {
         Made::Fresh(_) => false,
-        Made::Keyed(id) => of.0.read(move |queue, _| view(queue, id).is_some()).await?,
+        Made::Keyed(id) => of.0.read(move |queue, now| view(queue, id, now).is_some()).await?,
     };
     if !is_there {
         return ticket_for(asking, of, players, command).await;
@@ -252,7 +252,7 @@ async fn shown(queue: &OpenQueue, name: String, answer: Answer) -> Result<Ticket
         // Only that is asked for, and both answer with their ticket.
         Answer::Done | Answer::Cancelled(_) => return Err(Native::from(Rejection::QueueNotFound)),
     };
-    let view = queue.read(move |queue, _| view(queue, ticket)).await?;
+    let view = queue.read(move |queue, now| view(queue, ticket, now)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
     Ok(TicketView { queue: name, ..view })
 }

@@ -157,8 +157,8 @@ async fn list(
     let asked = super::asked(query)?;
     let (after, limit): (Option<TicketId>, _) = (asked.after()?, asked.limit());
     let queue = queue_of(&app, &name)?;
-    let tickets =
-        queue.read(move |queue, _| queue.tickets_after(after).take(limit + 1).cloned().collect::<Vec<_>>());
+    let tickets = queue
+        .read(move |queue, now| queue.tickets_after(after, now).take(limit + 1).cloned().collect::<Vec<_>>());
     let views = tickets.await?.iter().map(|ticket| TicketView::of(ticket, &name)).collect();
     Ok(Json(page(views, limit, |ticket| ticket.id.to_string())))
 }
@@ -180,7 +180,7 @@ async fn read(
 ) -> Result<Json<TicketView>, Native> {
     let (asking, queue, ticket) = looks_at(&app, &headers, (&name, &ticket)).await?;
     let asker = asking.asker().clone();
-    let view = queue.read(move |queue, _| view_for(queue, ticket, &asker)).await?;
+    let view = queue.read(move |queue, now| view_for(queue, ticket, &asker, now)).await?;
     let view = view.ok_or_else(|| Failure::no_ticket(ticket))?;
     Ok(Json(TicketView { queue: name, ..view }))
 }
@@ -208,7 +208,7 @@ async fn cancel(
     let is_game = match caller {
         Asker::Player(_) => false,
         Asker::Server(_) | Asker::Hosted(_) | Asker::Title => {
-            queue.read(move |queue, _| queue.backfill(ticket, &Asker::Title).is_ok()).await?
+            queue.read(move |queue, now| queue.backfill(ticket, &Asker::Title, now).is_ok()).await?
         }
     };
     let is_player = matches!(caller, Asker::Player(_));
@@ -267,8 +267,8 @@ async fn why(
     let (asking, queue, ticket) = looks_at(&app, &headers, (&name, &ticket)).await?;
     let asker = asking.asker().clone();
     let read = queue.read(move |queue, now| {
-        let status = view_for(queue, ticket, &asker).map(|view| view.status);
-        (status, waits(queue, ticket, now), queue.around(ticket), queue.paused(), now)
+        let status = view_for(queue, ticket, &asker, now).map(|view| view.status);
+        (status, waits(queue, ticket, now), queue.around(ticket, &asker), queue.paused(), now)
     });
     let (status, waits, around, paused, now) = read.await?;
     let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
@@ -285,7 +285,7 @@ async fn why(
 
 /// What a ticket waits for that looks for nobody: for players whom it invites, or for its match's server.
 fn waits(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
-    let ticket = queue.ticket(ticket, &Asker::Title).ok()?;
+    let ticket = queue.ticket(ticket, &Asker::Title, now).ok()?;
     match ticket.stage {
         Stage::Held { hold, searching } => {
             Some(WhyView::of_hold(queue.hold(hold)?, searching.since, queue.spec()?, now))
@@ -353,13 +353,14 @@ async fn looks_at<'a>(
 }
 
 /// A ticket of either kind, without its queue's name.
-pub(super) fn view(queue: &Queue, ticket: TicketId) -> Option<TicketView> {
-    view_for(queue, ticket, &Asker::Title)
+pub(super) fn view(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<TicketView> {
+    view_for(queue, ticket, &Asker::Title, now)
 }
 
 /// The same, for whoever may look at it.
-pub(super) fn view_for(queue: &Queue, ticket: TicketId, asker: &Asker) -> Option<TicketView> {
-    let of_players = queue.ticket(ticket, asker).map(|ticket| TicketView::of(ticket, ""));
-    let any = of_players.or_else(|_| queue.backfill(ticket, asker).map(|it| TicketView::of_game(it, "")));
+pub(super) fn view_for(queue: &Queue, ticket: TicketId, asker: &Asker, now: Timestamp) -> Option<TicketView> {
+    let of_players = queue.ticket(ticket, asker, now).map(|ticket| TicketView::of(ticket, ""));
+    let any =
+        of_players.or_else(|_| queue.backfill(ticket, asker, now).map(|it| TicketView::of_game(it, "")));
     any.ok()
 }
