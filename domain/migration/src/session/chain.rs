@@ -37,7 +37,7 @@ impl<G: Guards> Session<G> {
         if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
             return self.refuse_piece(StateError::NotNow);
         }
-        if self.append(piece) && self.config.level != Level::None {
+        if self.append(piece) && self.hands_on() {
             let newest = self.held.newest();
             let standbys: Vec<PeerId> = self.successors(now).take(STANDBYS).collect();
             for standby in standbys {
@@ -45,6 +45,17 @@ impl<G: Guards> Session<G> {
             }
         }
         self.count_durable(now);
+    }
+
+    /// Whether anything of the game goes along. Where nothing does, a host keeps what its game gave for itself, for as long as it is one: what it
+    /// gave as an earlier host is older than what it has as a client.
+    pub(super) fn hands_on(&self) -> bool {
+        self.config.level != Level::None
+    }
+
+    /// What the next host goes on from: this one's last state.
+    pub(super) fn handed_on(&self) -> StateId {
+        if self.hands_on() { self.held.id() } else { StateId::NONE }
     }
 
     /// What the game gives next does not follow on what is held.
@@ -107,8 +118,7 @@ impl<G: Guards> Session<G> {
 
     /// A standby that lacks something for a while is sent it.
     pub(super) fn send_lacking(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
-        let is_standby = self.config.level != Level::None
-            && self.successors(now).take(STANDBYS).any(|standby| standby == to);
+        let is_standby = self.hands_on() && self.successors(now).take(STANDBYS).any(|standby| standby == to);
         let newest = self.held.id();
         let Some(contact) = self.contacts.get_mut(&to) else { return };
         if !is_standby || beat.holds == newest {
@@ -126,6 +136,9 @@ impl<G: Guards> Session<G> {
 
     /// A standby takes what its host sends; a new host what it asked for.
     pub(super) fn take_state(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, sent: &Excerpt) {
+        if !self.hands_on() {
+            return;
+        }
         let from_host = from == self.leader() && stamp == self.stamp();
         let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
         // A new host goes on from what another held, and that is of an earlier host: nobody has written anything of its own time yet.
@@ -207,7 +220,7 @@ impl<G: Guards> Session<G> {
 
     /// Whoever was never let in is given nothing. That its host was let in this peer need not have heard.
     pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
-        if !self.is_member(to) && to != self.leader() {
+        if !self.hands_on() || !self.is_member(to) && to != self.leader() {
             return;
         }
         let sent = self.held.after(from);
@@ -247,7 +260,7 @@ impl<G: Guards> Session<G> {
         let is_known = self.writer(id.stamp).is_some() || self.names.knows(id);
         // A state of this host's own time there cannot be, and what this peer holds is not given up for a side that branched off before it.
         let is_outranked = self.outranks(self.held.id(), id);
-        id.stamp < self.stamp() && !is_outranked && (is_known || self.has_missed(id.stamp))
+        self.hands_on() && id.stamp < self.stamp() && !is_outranked && (is_known || self.has_missed(id.stamp))
     }
 
     /// Whether that may be of a host whom this peer has missed, and whose certificate others have.
@@ -269,7 +282,7 @@ impl<G: Guards> Session<G> {
         self.keep_mandate(now);
         let stamp = self.stamp();
         let newest = self.held.id();
-        let copies = if self.config.level == Level::None { 0 } else { STANDBYS };
+        let copies = if self.hands_on() { STANDBYS } else { 0 };
         // What others say that they hold was never sent to them.
         let standbys = self.successors(now).take(copies);
         let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds));

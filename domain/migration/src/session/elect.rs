@@ -19,6 +19,7 @@ use crate::session::vacancy::Quorum;
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
+use crate::state::State;
 use crate::view::View;
 use crate::{Epoch, Guard, Guards, PeerId, Stamp};
 
@@ -401,6 +402,9 @@ impl<G: Guards> Session<G> {
         self.names.forget_forks();
         self.forget_list();
         self.leadership = Leadership::Follows;
+        if !self.hands_on() {
+            self.held = State::default();
+        }
         self.meet_members(now);
         let contact = self.contacts.entry(leader).or_insert_with(|| Contact::new(now, stamp));
         contact.rhythm = Rhythm::starting(now);

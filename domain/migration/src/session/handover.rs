@@ -78,7 +78,7 @@ impl<G: Guards> Session<G> {
                 if last.take().is_some_and(|last| !self.append(last)) {
                     return;
                 }
-                let (state, epoch) = (self.held.id(), self.next_epoch());
+                let (state, epoch) = (self.handed_on(), self.next_epoch());
                 self.as_host(|reign| {
                     reign.phase = Phase::HandingOver { to, why, since: now, state, epoch };
                 });

@@ -1,6 +1,8 @@
 //! Who would be the best host: the seed's order, CRYENGINE's real one, and the game's own.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use mainstay_migration::{
     CanBeHost, ChannelId, Entry, Epoch, Hint, HintList, HintVersion, NatType, Order, PeerId, Stamp,
@@ -91,36 +93,119 @@ fn a_game_may_have_its_own() {
     assert_eq!(ranked(by_ping, entries), [2, 3, 1]);
 }
 
-fn any_entry() -> impl Strategy<Value = (NatType, u8, u16)> {
+/// The order of the golden file that is a game's own: more upstream, then fewer connections.
+const OF_A_GAME: Order = Order::Game {
+    number: 7,
+    compare: &|one, other| {
+        let key = |entry: &Entry| (Reverse(entry.hint.upstream_bps), entry.hint.connections);
+        key(one).cmp(&key(other))
+    },
+};
+
+/// I6: "same list → same ranking on all peers/platforms (golden vectors; total order; permutation-invariant)". The file says what it holds.
+#[test]
+fn every_list_of_the_golden_file_has_the_ranking_that_stands_there() {
+    let orders =
+        [("documented", Order::Documented), ("cryengine-5.1", Order::CryEngine51), ("game", OF_A_GAME)];
+    let (mut list, mut entries, mut judged) = ("", Vec::new(), 0);
+    let words = include_str!("order.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for line in words {
+        if let Some(name) = line.strip_prefix("list ") {
+            (list, entries) = (name, Vec::new());
+        } else if let Some((name, peers)) = line.split_once(':') {
+            let (_, order) = orders.into_iter().find(|(it, _)| *it == name).expect("one of the three");
+            let expected: Vec<u128> = peers.split_whitespace().map(hex).collect();
+            assert_eq!(ranked(order, entries.clone()), expected, "{list}, {name}");
+            judged += 1;
+        } else {
+            entries.push(member(line));
+        }
+    }
+    assert_eq!(judged, 3 * 14, "three rankings of each list");
+}
+
+fn hex(digits: &str) -> u128 {
+    u128::from_str_radix(digits, 16).expect("a peer's id")
+}
+
+/// A line of the golden file.
+fn member(line: &str) -> (u128, Entry) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [peer, channel, can_be_host, nat, connections, ping_ms, upstream_bps] = words[..] else {
+        panic!("{line}")
+    };
+    let channel: Vec<u32> = channel.split(['.', '-']).map(number).collect();
+    let [epoch, fork, own] = channel[..] else { panic!("{line}") };
+    let hint = Hint {
+        can_be_host: match can_be_host {
+            "yes" => CanBeHost::Yes,
+            "not-yet" => CanBeHost::NotYet,
+            other => panic!("{other}"),
+        },
+        nat: match nat {
+            "open" => NatType::Open,
+            "moderate" => NatType::Moderate,
+            "strict" => NatType::Strict,
+            "unknown" => NatType::Unknown,
+            other => panic!("{other}"),
+        },
+        connections: number(connections),
+        ping_ms: number(ping_ms),
+        upstream_bps: number(upstream_bps),
+    };
+    let stamp = Stamp { epoch: Epoch(epoch), fork };
+    (hex(peer), Entry { channel: ChannelId { stamp, number: own }, hint })
+}
+
+fn number<T: FromStr>(digits: &str) -> T {
+    digits.parse().unwrap_or_else(|_| panic!("{digits} is no such number"))
+}
+
+fn any_entry() -> impl Strategy<Value = Hint> {
     let nat = prop_oneof![
         Just(NatType::Open),
         Just(NatType::Moderate),
         Just(NatType::Strict),
         Just(NatType::Unknown)
     ];
-    (nat, 0..4_u8, 0..4_u16)
+    let can_be_host = prop_oneof![4 => Just(CanBeHost::Yes), 1 => Just(CanBeHost::NotYet)];
+    (can_be_host, nat, 0..4_u8, 0..4_u16, 0..3_u32).prop_map(
+        |(can_be_host, nat, connections, ping_ms, upstream_bps)| Hint {
+            can_be_host,
+            nat,
+            connections,
+            ping_ms,
+            upstream_bps,
+        },
+    )
+}
+
+/// What members told, and in which of all orders their ids are.
+fn any_list() -> impl Strategy<Value = (Vec<Hint>, Vec<u128>)> {
+    prop::collection::vec(any_entry(), 1..12).prop_flat_map(|hints| {
+        let ids: Vec<u128> = (0..hints.len() as u128).collect();
+        (Just(hints), Just(ids).prop_shuffle())
+    })
 }
 
 proptest! {
-    /// I6: the same list gives the same order, whoever has which id.
+    /// I6: the same list gives the same order, whoever has which id: nothing but hint and channel counts, and everybody has a place.
     #[test]
-    fn the_order_is_total_and_does_not_depend_on_ids(
-        hints in prop::collection::vec(any_entry(), 1..12),
-        shift in 1..1_000_u128,
-    ) {
-        let of = |id: &dyn Fn(u128) -> u128| {
-            let entries = hints.iter().enumerate().map(|(index, (nat, connections, ping))| {
+    fn the_order_is_total_and_does_not_depend_on_ids((hints, ids) in any_list()) {
+        let list = |id: &dyn Fn(usize) -> u128| {
+            let entries = hints.iter().enumerate().map(|(index, hint)| {
                 let number = u32::try_from(index).unwrap();
-                (id(index as u128), entry(number, *nat, *connections, *ping))
+                (id(index), Entry { hint: *hint, ..entry(number, NatType::Open, 0, 0) })
             });
             entries.collect::<Vec<_>>()
         };
-        for order in [Order::Documented, Order::CryEngine51] {
-            let plain = ranked(order, of(&|index| index));
-            let mirrored = ranked(order, of(&|index| shift * 100 - index));
-            prop_assert_eq!(plain.len(), hints.len());
-            let back: Vec<u128> = mirrored.into_iter().map(|id| shift * 100 - id).collect();
-            prop_assert_eq!(plain, back);
+        let able = hints.iter().filter(|hint| hint.can_be_host == CanBeHost::Yes).count();
+        for order in [Order::Documented, Order::CryEngine51, OF_A_GAME] {
+            let plain = ranked(order, list(&|index| index as u128));
+            let shuffled = ranked(order, list(&|index| ids[index]));
+            prop_assert_eq!(plain.len(), able);
+            let expected: Vec<u128> = plain.into_iter().map(|index| ids[usize::try_from(index).unwrap()]).collect();
+            prop_assert_eq!(shuffled, expected);
         }
     }
 }

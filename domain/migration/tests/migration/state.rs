@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Epoch, Excerpt, Input, Kind, Level, Message, Output, PARTS_MAX, Part, PeerId, Piece,
-    STATE_BYTES_MAX, Signature, Stamp, State, StateError, StateHash, StateId, Taken, Tick,
+    Body, CanBeHost, Epoch, Excerpt, Handover, Input, Kind, Level, Message, Output, PARTS_MAX, Part, PeerId,
+    Piece, STATE_BYTES_MAX, Signature, Stamp, State, StateError, StateHash, StateId, Taken, Tick,
 };
 
 use crate::joins::step_until;
@@ -287,6 +287,34 @@ fn at_level_none_nothing_is_sent() {
     net.kill(peer(1));
     net.run(Duration::from_secs(3));
     assert_eq!((net.host(), net.seen[&peer(2)].led_from), (peer(2), None));
+}
+
+/// "A new host goes on from what it has as a client": also one that was host before, and gave a state then, and one that another hands its session to.
+#[test]
+fn at_level_none_a_host_goes_on_from_what_it_has() {
+    let mut net = Net::at_level(3, Level::None);
+    net.travels = |body| {
+        assert!(!matches!(body, Body::State(_) | Body::Pull(_)), "{body:?}");
+        Duration::from_millis(20)
+    };
+    net.run(Duration::from_secs(1));
+    for (host, next) in [(1, 2), (2, 1)] {
+        let tick = net.session(peer(host)).held().id().tick;
+        let last = piece(tick.0, Kind::Snapshot, b"the last");
+        net.give(peer(host), Input::HandOver { to: Some(peer(next)), why: Handover::Lobby, last });
+        net.run(Duration::from_secs(2));
+        assert_eq!(net.host(), peer(next));
+        assert_eq!(
+            net.session(peer(host)).held().id(),
+            StateId::NONE,
+            "what it gave as host is of no use any more"
+        );
+        let led = net.seen[&peer(next)].outputs.iter().filter_map(|it| {
+            let Output::Lead { state, .. } = it else { return None };
+            Some(state.id())
+        });
+        assert_eq!(led.last(), Some(StateId::NONE), "{next}");
+    }
 }
 
 /// A game may have given two more pieces before it hears that one was not taken: what changed since a state that nobody holds is none.
