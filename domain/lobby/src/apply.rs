@@ -1,6 +1,6 @@
 //! The only change of what a lobby durably knows.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 
 use mainstay_core::{SessionId, Timestamp};
@@ -9,7 +9,7 @@ use crate::command::Update;
 use crate::event::Event;
 use crate::limits::{ENDED_KEPT, ENDED_MAX};
 use crate::lobby::{Ended, Lobby};
-use crate::session::{Gone, Grant, Member, Phase, Session};
+use crate::session::{Former, Gone, Grant, Member, Phase, Session};
 use crate::settings::Searchable;
 
 pub(crate) fn apply(lobby: &mut Lobby, at: Timestamp, event: &Event) {
@@ -29,12 +29,14 @@ pub(crate) fn apply(lobby: &mut Lobby, at: Timestamp, event: &Event) {
                 members: BTreeMap::new(),
                 seats: seats.iter().cloned().collect(),
                 seats_until: *seats_until,
+                former: VecDeque::new(),
                 kicked: BTreeSet::new(),
                 kicked_peers: BTreeSet::new(),
             });
         }
         Event::Joined { session, peer, player, can_be_host, addresses } => lobby.change(*session, |it| {
             it.seats.remove(player);
+            it.former.retain(|former| former.player != *player);
             let member = Member {
                 player: player.clone(),
                 can_be_host: *can_be_host,
@@ -52,13 +54,17 @@ pub(crate) fn apply(lobby: &mut Lobby, at: Timestamp, event: &Event) {
         Event::Went { session, peer, gone } => {
             lobby.pulses.forget(*session, peer);
             lobby.change(*session, |it| {
-                let Some(member) = it.members.remove(peer) else { return };
+                let Some(player) = it.player_of(peer).cloned() else { return };
+                it.members.remove(peer);
+                it.former.retain(|former| former.player != player);
                 match gone {
                     Gone::Kicked => {
-                        it.kicked.insert(member.player);
+                        it.kicked.insert(player);
                         it.kicked_peers.insert(*peer);
                     }
-                    Gone::Left | Gone::Lost | Gone::Replaced => {}
+                    Gone::Left | Gone::Lost => it.remember(Former { peer: *peer, player }),
+                    // It is here still.
+                    Gone::Replaced => {}
                 }
             });
         }

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use mainstay_core::SessionId;
 
 use crate::event::Event;
+use crate::limits::FORMER_MAX;
 use crate::lobby::Lobby;
 use crate::session::Session;
 use crate::settings::Searchable;
@@ -93,6 +94,13 @@ fn whole(lobby: &Lobby, session: &Session, broken: &mut Vec<String>) {
     });
     if let Some((peer, _)) = back {
         broken.push(format!("session {id}: {peer} was kicked and is a member"));
+    }
+    let is_here = |player| players.contains(player) || session.kicked.contains(player);
+    let former: BTreeSet<_> = session.former.iter().map(|former| &former.player).collect();
+    if former.len() != session.former.len() || former.len() > FORMER_MAX || former.into_iter().any(is_here) {
+        broken.push(format!(
+            "session {id} remembers somebody twice, or who is here, was kicked, or is one too many"
+        ));
     }
     if session.grant.is_some_and(|grant| grant.epoch.0 == 0) {
         broken.push(format!("session {id} has a host of no epoch"));

@@ -37,14 +37,14 @@ pub use event::Event;
 pub use id::{Epoch, PeerKey, Player, Service};
 pub use limits::{
     ADDRESS_BYTES_MAX, ADDRESSES_MAX, ATTRIBUTE_NAME_MAX, ATTRIBUTE_VALUE_MAX, ATTRIBUTES_MAX, CLAIM_LIFE,
-    ENDED_KEPT, ENDED_MAX, KICKED_MAX, LEASE, MEMBERS_MAX, NAME_CHARS_MAX, PLAYER_BYTES_MAX, RENEW_EVERY,
-    RENEW_QUICKLY_EVERY, REPORT_LIFE, SEATS_KEPT, SESSIONS_MAX, SILENCE, STORED_BYTES_MAX,
+    ENDED_KEPT, ENDED_MAX, FORMER_MAX, KICKED_MAX, LEASE, MEMBERS_MAX, NAME_CHARS_MAX, PLAYER_BYTES_MAX,
+    RENEW_EVERY, RENEW_QUICKLY_EVERY, REPORT_LIFE, SEATS_KEPT, SESSIONS_MAX, SILENCE, STORED_BYTES_MAX,
 };
 pub use lobby::{Ended, Lobby};
 pub use pulse::Lease;
 pub use rejection::Rejection;
 pub use search::{Filter, Found};
-pub use session::{CanBeHost, Ending, Gone, Grant, Member, Phase, Session};
+pub use session::{CanBeHost, Ending, Former, Gone, Grant, Member, Phase, Session};
 pub use settings::{
     Joining, Migratable, Searchable, Settings, Support, Takeover, Unfit, WithoutMajority, attribute_fits,
     attributes_fit,

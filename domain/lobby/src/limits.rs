@@ -31,6 +31,8 @@ pub const SESSIONS_MAX: usize = 50_000;
 pub const STORED_BYTES_MAX: usize = 512 << 20;
 /// The most that are kicked out of a session and remembered; then nobody new comes in.
 pub const KICKED_MAX: usize = 256;
+/// How many players that were members of a session are remembered, the latest: as many as it may have kicked.
+pub const FORMER_MAX: usize = 256;
 /// Longest name of a session.
 pub const NAME_CHARS_MAX: usize = 64;
 /// The most attributes of a session.

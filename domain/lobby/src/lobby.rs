@@ -189,7 +189,10 @@ impl StateMachine for Lobby {
                     self.pulses.hear(session, peer, now);
                 }
             }
-            Observation::Moved { session, cause } => self.pulses.moved(session, cause),
+            Observation::Moved { session, cause } => {
+                let grant = self.sessions.get(&session).and_then(|session| session.grant);
+                self.pulses.moved(session, grant.map(|grant| grant.host), cause);
+            }
             Observation::Forgotten => self.pulses = Pulses::default(),
         }
     }

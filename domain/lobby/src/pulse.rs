@@ -44,7 +44,7 @@ impl Lease {
 }
 
 /// How many members miss their host, the one who asks among them. Members that died with an earlier host, and are not lost
-/// yet, are no reason to wait for the end of a lease.
+/// yet, are no reason to wait for the end of a lease; nor is that host itself, which was heard a moment ago when it was missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doubt {
     /// How many.
@@ -77,6 +77,8 @@ struct Pulse {
     renewed: Option<Renewed>,
     misses: BTreeMap<PeerKey, (Epoch, Timestamp)>,
     heard: BTreeMap<PeerKey, Timestamp>,
+    /// Hosts that more than half missed, and of whom nothing was heard since: when they were heard as hosts says nothing any more.
+    deposed: BTreeSet<PeerKey>,
     /// Why it moved, until its new host is heard.
     moved: Option<Cause>,
 }
@@ -96,11 +98,12 @@ impl Pulses {
 
     /// Something was heard of a member.
     pub(crate) fn hear(&mut self, session: SessionId, peer: PeerKey, at: Timestamp) {
-        let heard = &mut self.sessions.entry(session).or_default().heard;
+        let Pulse { heard, deposed, .. } = self.sessions.entry(session).or_default();
         let before = heard.get(&peer).copied();
         if before.is_some_and(|before| before >= at) {
             return;
         }
+        deposed.remove(&peer);
         heard.insert(peer, at);
         if let Some(before) = before {
             self.heard.remove(&(before, session, peer));
@@ -123,10 +126,15 @@ impl Pulses {
         }
     }
 
-    /// A session got another host.
-    pub(crate) fn moved(&mut self, session: SessionId, cause: Cause) {
+    /// A session gets another host than the one it has.
+    pub(crate) fn moved(&mut self, session: SessionId, from: Option<PeerKey>, cause: Cause) {
         self.tally.moved(cause);
-        self.sessions.entry(session).or_default().moved = Some(cause);
+        let pulse = self.sessions.entry(session).or_default();
+        pulse.moved = Some(cause);
+        match cause {
+            Cause::Catastrophic => pulse.deposed.extend(from.filter(|host| pulse.heard.contains_key(host))),
+            Cause::Controlled => {}
+        }
     }
 
     pub(crate) const fn tally(&self) -> &Tally {
@@ -151,6 +159,7 @@ impl Pulses {
     pub(crate) fn forget(&mut self, session: SessionId, peer: &PeerKey) {
         let Some(pulse) = self.sessions.get_mut(&session) else { return };
         pulse.misses.remove(peer);
+        pulse.deposed.remove(peer);
         if let Some(at) = pulse.heard.remove(peer) {
             self.heard.remove(&(at, session, *peer));
         }
@@ -197,7 +206,9 @@ impl Pulses {
             |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
         let is_here = |peer: &&PeerKey| {
             let heard = pulse.and_then(|pulse| pulse.heard.get(*peer));
-            **peer == asks || Some(**peer) == host || heard.is_some_and(|at| now < *at + LEASE)
+            let is_deposed = pulse.is_some_and(|pulse| pulse.deposed.contains(*peer));
+            let is_heard = !is_deposed && heard.is_some_and(|at| now < *at + LEASE);
+            **peer == asks || Some(**peer) == host || is_heard
         };
         Doubt {
             reports: session.members.keys().filter(misses).count(),

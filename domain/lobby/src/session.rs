@@ -1,12 +1,13 @@
 //! A session: its members, its host, and whom it has thrown out.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use mainstay_core::{SessionId, Timestamp};
 
 use crate::id::{Epoch, PeerKey, Player, Service};
+use crate::limits::FORMER_MAX;
 use crate::settings::{Migratable, Settings, Takeover};
 
 /// Who is the host of which epoch. There is one for each epoch, ever.
@@ -54,12 +55,21 @@ pub struct Member {
     pub joined: Timestamp,
 }
 
+/// Who was a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Former {
+    /// Its last process here.
+    pub peer: PeerKey,
+    /// Its player.
+    pub player: Player,
+}
+
 /// Why a member is one no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
     /// It left.
     Left,
-    /// It was kicked: its player and its key never come back.
+    /// It was kicked, perhaps after it had gone: its player and its key never come back.
     Kicked,
     /// Nothing was heard of it.
     Lost,
@@ -103,6 +113,8 @@ pub struct Session {
     pub seats: BTreeSet<Player>,
     /// Until when.
     pub seats_until: Timestamp,
+    /// Who left or was lost, the latest last: its player may come again while nobody new may. At most [`FORMER_MAX`].
+    pub former: VecDeque<Former>,
     /// Who was thrown out.
     pub kicked: BTreeSet<Player>,
     /// And their processes.
@@ -121,6 +133,25 @@ impl Session {
     pub fn free(&self) -> usize {
         let size = usize::try_from(self.settings.size).unwrap_or(usize::MAX);
         size.saturating_sub(self.members.len() + self.seats.len())
+    }
+
+    /// Whether a player that is here no longer was.
+    pub(crate) fn was_here(&self, player: &Player) -> bool {
+        self.former.iter().any(|former| former.player == *player)
+    }
+
+    /// The player of a process that is here, or was.
+    pub(crate) fn player_of(&self, peer: &PeerKey) -> Option<&Player> {
+        let was = || self.former.iter().find(|former| former.peer == *peer).map(|former| &former.player);
+        self.members.get(peer).map(|member| &member.player).or_else(was)
+    }
+
+    /// A player that is a member no longer may come again.
+    pub(crate) fn remember(&mut self, former: Former) {
+        self.former.push_back(former);
+        if self.former.len() > FORMER_MAX {
+            self.former.pop_front();
+        }
     }
 
     /// The process of a player, if it is here.
@@ -160,8 +191,9 @@ impl Session {
             160 + member.player.0.len() + member.addresses.iter().map(|it| it.len() + 32).sum::<usize>()
         };
         let members: usize = self.members.values().map(member).sum();
-        let players = self.seats.iter().chain(&self.kicked);
+        let former = self.former.iter().map(|former| &former.player);
+        let players = self.seats.iter().chain(&self.kicked).chain(former);
         let players: usize = players.map(|player| player.0.len() + 48).sum();
-        400 + self.settings.weight() + members + players + self.kicked_peers.len() * 48
+        400 + self.settings.weight() + members + players + (self.kicked_peers.len() + self.former.len()) * 48
     }
 }

@@ -159,7 +159,7 @@ typedef enum MainstayEventKind {
   MAINSTAY_EVENT_KIND_CONNECTED = 5,
   // As host: the member `peer` is none any more.
   MAINSTAY_EVENT_KIND_GONE = 6,
-  // As host: the game up to `tick` is held by it and two others, or as many as can be host after it.
+  // As host: the game up to `tick` is held by it and two others, or as many as can be host after it. Never at MAINSTAY_LEVEL_NONE.
   MAINSTAY_EVENT_KIND_DURABLE = 7,
   // As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
   MAINSTAY_EVENT_KIND_APPLY = 8,

@@ -30,7 +30,7 @@ pub enum MainstayEventKind {
     Connected = 5,
     /// As host: the member `peer` is none any more.
     Gone = 6,
-    /// As host: the game up to `tick` is held by it and two others, or as many as can be host after it.
+    /// As host: the game up to `tick` is held by it and two others, or as many as can be host after it. Never at MAINSTAY_LEVEL_NONE.
     Durable = 7,
     /// As host: what `peer` did is in `bytes`; `number` counts that peer's. The next state has to hold it.
     Apply = 8,

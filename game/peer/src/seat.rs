@@ -118,7 +118,7 @@ pub enum Event {
     Discard(Vec<EntityId>),
     /// As host: a member is none any more.
     Gone(PeerId),
-    /// As host: so far the game is held by it and two others, or as many as can be host after it.
+    /// As host: so far the game is held by it and two others, or as many as can be host after it. Never at [`Level::None`].
     Durable(StateId),
     /// As host: what a peer did, this one included. Each comes once, in its order and without a gap, and the next state has to hold it.
     Apply {

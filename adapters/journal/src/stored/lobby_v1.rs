@@ -1,7 +1,7 @@
-//! Format 1 of what happens in a lobby.
+//! Formats 1 and 2 of what happens in a lobby: 2 tells of a session who was a member of it, in a variant of its own.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use mainstay_core::{SessionId, Timestamp};
@@ -56,7 +56,12 @@ pub(super) enum Event<'a> {
         session: SessionId,
         ending: Ending,
     },
+    /// Of format 1.
     Stood(Box<Session<'a>>),
+    StoodAfter {
+        session: Box<Session<'a>>,
+        former: Vec<([u8; 32], Cow<'a, str>)>,
+    },
 }
 
 /// What hosts an epoch. Other kinds append here.
@@ -242,7 +247,10 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
             DomainEvent::Ended { session, ending } => {
                 Self::Ended { session: *session, ending: (*ending).into() }
             }
-            DomainEvent::Stood(session) => Self::Stood(Box::new((&**session).into())),
+            DomainEvent::Stood(session) => Self::StoodAfter {
+                session: Box::new((&**session).into()),
+                former: session.former.iter().map(|it| (it.peer.0, (&*it.player.0).into())).collect(),
+            },
         }
     }
 }
@@ -283,6 +291,10 @@ impl From<Event<'_>> for DomainEvent {
             Event::SeatsGivenUp { session } => Self::SeatsGivenUp { session },
             Event::Ended { session, ending } => Self::Ended { session, ending: ending.into() },
             Event::Stood(session) => Self::Stood(Arc::new((*session).into())),
+            Event::StoodAfter { session, former } => Self::Stood(Arc::new(domain::Session {
+                former: former.iter().map(|(peer, who)| former_of(*peer, who)).collect(),
+                ..(*session).into()
+            })),
         }
     }
 }
@@ -410,6 +422,7 @@ impl From<Session<'_>> for domain::Session {
             members: session.members.into_iter().map(member).collect::<BTreeMap<_, _>>(),
             seats: session.seats.iter().map(player).collect::<BTreeSet<_>>(),
             seats_until: Timestamp::from_unix_ms(session.seats_until),
+            former: VecDeque::new(),
             kicked: session.kicked.iter().map(player).collect(),
             kicked_peers: session.kicked_peers.into_iter().map(PeerKey).collect(),
         }
@@ -418,6 +431,10 @@ impl From<Session<'_>> for domain::Session {
 
 fn text(text: impl AsRef<str>) -> Arc<str> {
     Arc::from(text.as_ref())
+}
+
+fn former_of(peer: [u8; 32], who: &str) -> domain::Former {
+    domain::Former { peer: PeerKey(peer), player: player(who) }
 }
 
 fn texts(texts: &[Arc<str>]) -> Vec<Cow<'_, str>> {

@@ -60,7 +60,7 @@ use crate::port::SNAPSHOT_CHUNK_BYTES_MAX;
 /// The first format of all state machines.
 const V1: u8 = 1;
 /// The format since servers can be held and reserved, and their processes misbehave. The supervisor's only appends
-/// variants to its format 1, so that one enum reads both.
+/// variants to its format 1, so that one enum reads both. So does a lobby's, since its sessions remember who was a member.
 const V2: u8 = 2;
 /// The format since machines come, go and are lost. Fleets and the catalog only append variants to their format 2, so that
 /// one enum reads both; an older program stops at the number before it could meet one. A queue's did so with format 2, since
@@ -183,7 +183,7 @@ stored! {
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event,
         V9 = queue_v1::Event<'_>, V8 = queue_v1::Event<'_>, V7 = queue_v1::Event<'_>, V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
-    Lobby, mainstay_lobby::Event, V1 = lobby_v1::Event<'_>;
+    Lobby, mainstay_lobby::Event, V2 = lobby_v1::Event<'_>, V1 = lobby_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;
 }

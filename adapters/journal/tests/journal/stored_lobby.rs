@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mainstay_core::SessionId;
 use mainstay_journal::stored::Stored as _;
 use mainstay_lobby::{
-    CanBeHost, Ending, Epoch, Event, Gone, Grant, Joining, Lobby, Member, Migratable, PeerKey, Phase, Player,
-    Searchable, Service, Session, Settings, Support, Takeover, Update, WithoutMajority,
+    CanBeHost, Ending, Epoch, Event, Former, Gone, Grant, Joining, Lobby, Member, Migratable, PeerKey, Phase,
+    Player, Searchable, Service, Session, Settings, Support, Takeover, Update, WithoutMajority,
 };
 use proptest::prelude::*;
 
@@ -15,6 +15,10 @@ use crate::fixture::at;
 
 fn session() -> SessionId {
     "00010203-0405-4607-8809-0a0b0c0d0e0f".parse().unwrap()
+}
+
+fn former(key: u8, name: &str) -> Former {
+    Former { peer: PeerKey([key; 32]), player: Player(name.into()) }
 }
 
 fn settings() -> Settings {
@@ -79,6 +83,7 @@ fn story() -> Vec<Event> {
             members: BTreeMap::from([(peer, member)]),
             seats: [Player("ben".into())].into(),
             seats_until: at(4),
+            former: [(6, "dan"), (5, "cy")].map(|(key, name)| former(key, name)).into(),
             kicked: [Player("eve".into())].into(),
             kicked_peers: [PeerKey([9; 32])].into(),
         })),
@@ -93,11 +98,24 @@ fn stored(events: &[Event]) -> Vec<u8> {
 
 /// A golden test that fails is a new format, never new bytes here.
 #[test]
-fn format_1_keeps_its_bytes() {
+fn format_2_keeps_its_bytes() {
     let bytes = stored(&story());
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, include_str!("lobby_v1.hex").trim());
+    assert_eq!(hex, include_str!("lobby_v2.hex").trim());
     assert_eq!(Lobby::load(&bytes).unwrap(), story());
+}
+
+/// What was written before sessions remembered who was a member: nobody is remembered, and all else is as it was.
+#[test]
+fn format_1_is_read_for_ever() {
+    let hex = include_str!("lobby_v1.hex").trim().as_bytes();
+    let digit = |digit: u8| u8::try_from(char::from(digit).to_digit(16).unwrap()).unwrap();
+    let bytes: Vec<u8> = hex.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect();
+    let mut told = story();
+    if let Some(Event::Stood(session)) = told.last_mut() {
+        Arc::make_mut(session).former.clear();
+    }
+    assert_eq!(Lobby::load(&bytes).unwrap(), told);
 }
 
 proptest! {

@@ -55,10 +55,11 @@ fn has_room(session: &Session, by: &Joiner, former: Option<PeerKey>) -> Result<(
     if session.seats.contains(&by.player) {
         return Ok(());
     }
-    if session.settings.joining == Joining::Closed {
+    let was_here = session.was_here(&by.player);
+    if session.settings.joining == Joining::Closed && !was_here {
         return Err(Rejection::Closed);
     }
-    if session.kicked.len() >= KICKED_MAX {
+    if session.kicked.len() >= KICKED_MAX && !was_here {
         return Err(Rejection::TooManyKicked);
     }
     if session.free() == 0 {

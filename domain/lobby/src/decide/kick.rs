@@ -1,4 +1,4 @@
-//! A member is thrown out, and never comes back.
+//! A member is thrown out, and never comes back; nor does one that has gone meanwhile.
 
 use mainstay_core::{SessionId, Turn};
 
@@ -21,7 +21,7 @@ pub(super) fn kick(
     if session.kicked_peers.contains(&peer) {
         return Ok(Answer::Done);
     }
-    if !session.members.contains_key(&peer) {
+    if session.player_of(&peer).is_none() {
         return Err(Rejection::NotMember(peer));
     }
     goes(turn, id, peer, Gone::Kicked);

@@ -105,6 +105,35 @@ fn the_dead_of_an_earlier_epoch_hold_nobody_up() {
     world.claim(id(1), 2, 3).unwrap();
 }
 
+/// Two power cuts within a lease: the host that died first was heard a moment before it was missed, and holds up nobody who misses the second.
+/// One that lives on as a member counts again.
+#[test]
+fn a_host_that_more_than_half_missed_counts_for_nothing_until_it_is_heard() {
+    for lives in [false, true] {
+        let mut world = three(Settings::of_size(8));
+        world.join(id(1), 4).unwrap();
+        for number in 2..=4 {
+            world.misses(id(1), 1, number);
+        }
+        world.claim(id(1), 1, 2).unwrap();
+        world.renew(id(1), 2, 2);
+        world.pass(Duration::from_millis(500));
+        if lives {
+            world.see(Observation::Heard { session: id(1), peers: vec![key(1)] });
+        }
+        world.misses(id(1), 2, 4);
+        let claimed = world.claim(id(1), 2, 3);
+        assert_eq!(
+            matches!(claimed, Err(Rejection::LeaseStands { reports: 2, needed: 3, .. })),
+            lives,
+            "{claimed:?}"
+        );
+        assert_eq!(claimed.is_ok(), !lives);
+        world.pass(mainstay_lobby::SILENCE);
+        assert!(world.lobby.session(id(1)).is_err(), "its silence counted all the time");
+    }
+}
+
 /// A host that meets a side which goes on without a certificate takes an epoch that outranks it: its own lease hinders nobody.
 #[test]
 fn a_host_may_claim_the_epoch_after_its_own() {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mainstay_lobby::{
-    ADDRESSES_MAX, Authority, CanBeHost, Command, Epoch, Joiner, Joining, KICKED_MAX, LEASE, Observation,
-    Phase, Rejection, SILENCE, Service, Settings, Unfit, Update,
+    ADDRESSES_MAX, Authority, CanBeHost, Command, Epoch, FORMER_MAX, Joiner, Joining, KICKED_MAX, LEASE,
+    Observation, Phase, Player, Rejection, SILENCE, Service, Settings, Unfit, Update,
 };
 
 use crate::world::{World, id, joiner, key, player, told};
@@ -117,6 +117,77 @@ fn a_full_or_closed_session_takes_nobody() {
     world.ask(&update(Update { joining: Some(Joining::Open), ..Update::default() })).unwrap();
     world.join(id(1), 3).unwrap();
     assert_eq!(world.join(id(1), 4), Err(Rejection::Full { size: 3 }));
+}
+
+/// docs/reference/lobby.md: who was a member comes back into a session that takes nobody new, having left or been lost, also after a restart; as
+/// long as there is room, and unless it was kicked.
+#[test]
+fn who_was_a_member_comes_back_into_a_closed_session() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(3));
+    world.join(id(1), 2).unwrap();
+    world.join(id(1), 3).unwrap();
+    let joining = |joining| Command::Update {
+        session: id(1),
+        by: host(1),
+        update: Update { joining: Some(joining), ..Update::default() },
+    };
+    world.ask(&joining(Joining::Closed)).unwrap();
+    world.ask(&Command::Leave { session: id(1), peer: key(2) }).unwrap();
+    for _ in 0..16 {
+        world.pass(Duration::from_secs(2));
+        world.renew(id(1), 1, 1);
+    }
+    assert_eq!(world.lobby.session(id(1)).unwrap().members.len(), 1, "2 has left, and 3 is lost");
+    world.restart();
+    world.renew(id(1), 1, 1);
+    assert_eq!(world.join(id(1), 4), Err(Rejection::Closed));
+    let other_process = Joiner { peer: key(9), ..joiner(2) };
+    world.ask(&Command::Join { session: id(1), by: other_process }).unwrap();
+    world.join(id(1), 3).unwrap();
+    world.ask(&Command::Leave { session: id(1), peer: key(9) }).unwrap();
+    world.ask(&joining(Joining::Open)).unwrap();
+    world.join(id(1), 4).unwrap();
+    assert_eq!(world.join(id(1), 2), Err(Rejection::Full { size: 3 }), "no place is kept for it");
+    world.ask(&Command::Kick { session: id(1), peer: key(3), by: host(1) }).unwrap();
+    world.ask(&joining(Joining::Closed)).unwrap();
+    assert_eq!(world.join(id(1), 3), Err(Rejection::Kicked));
+    world.join(id(1), 2).unwrap();
+}
+
+/// A host says it late where its lobby was away: whom it threw out may have gone by then, and comes back no more than anybody who was thrown out.
+#[test]
+fn who_has_gone_can_still_be_kicked() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(4));
+    world.join(id(1), 2).unwrap();
+    world.ask(&Command::Leave { session: id(1), peer: key(2) }).unwrap();
+    let kick = |number| Command::Kick { session: id(1), peer: key(number), by: host(1) };
+    assert_eq!(world.ask(&kick(3)), Err(Rejection::NotMember(key(3))), "it was never here");
+    world.ask(&kick(2)).unwrap();
+    world.ask(&kick(2)).unwrap();
+    world.restart();
+    world.renew(id(1), 1, 1);
+    assert_eq!(world.join(id(1), 2), Err(Rejection::Kicked));
+    let other_process = Joiner { peer: key(9), ..joiner(2) };
+    assert_eq!(world.ask(&Command::Join { session: id(1), by: other_process }), Err(Rejection::Kicked));
+}
+
+/// "Every queue, list, body, retry and time has a limit": of those who come and go the latest are remembered.
+#[test]
+fn of_many_who_were_members_the_latest_come_back() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(2));
+    let named = |number: usize| Joiner { player: Player(format!("guest-{number}").into()), ..joiner(2) };
+    let join = |number| Command::Join { session: id(1), by: named(number) };
+    for number in 0..=FORMER_MAX {
+        world.ask(&join(number)).unwrap();
+        world.ask(&Command::Leave { session: id(1), peer: key(2) }).unwrap();
+    }
+    let close = Update { joining: Some(Joining::Closed), ..Update::default() };
+    world.ask(&Command::Update { session: id(1), by: host(1), update: close }).unwrap();
+    assert_eq!(world.ask(&join(0)), Err(Rejection::Closed));
+    world.ask(&join(1)).unwrap();
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Sessions of matches: made before their players come, and undone when nobody wants them.
 
+use std::time::Duration;
+
 use mainstay_lobby::{Command, Ending, Epoch, Joining, Rejection, SEATS_KEPT, Service, Settings, Unfit};
 
 use crate::world::{World, id, player, told};
@@ -25,6 +27,24 @@ fn the_players_of_a_match_come_and_the_first_that_can_is_host() {
     world.join(id(1), 1).unwrap();
     assert_eq!(told(world.claim(id(1), 0, 2)).grant.unwrap().epoch, Epoch(1));
     assert!(matches!(world.claim(id(1), 0, 1), Err(Rejection::Passed { found: Epoch(1), .. })));
+}
+
+/// docs/reference/lobby.md: a player of a match that was lost "may join again": its session takes nobody else.
+#[test]
+fn a_player_of_a_match_comes_back() {
+    let mut world = World::new();
+    world.ask(&reserve(2, &[1, 2])).unwrap();
+    for number in [1, 2] {
+        world.join(id(1), number).unwrap();
+    }
+    world.claim(id(1), 0, 1).unwrap();
+    for _ in 0..16 {
+        world.pass(Duration::from_secs(2));
+        world.renew(id(1), 1, 1);
+    }
+    assert_eq!(world.lobby.session(id(1)).unwrap().members.len(), 1, "2 is lost");
+    assert_eq!(world.join(id(1), 3), Err(Rejection::Closed));
+    world.join(id(1), 2).unwrap();
 }
 
 #[test]

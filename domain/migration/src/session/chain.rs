@@ -276,7 +276,8 @@ impl<G: Guards> Session<G> {
         self.count_durable(now);
     }
 
-    /// *Acknowledged* is what the host holds and min(2, standbys) others.
+    /// *Acknowledged* is what the host holds and min(2, standbys) others. Where nothing of the game goes along nothing ever is; but what its host's
+    /// game has done of its members' deeds they keep no longer there either: the next one has seen what came of them, or never will.
     fn count_durable(&mut self, now: Timestamp) {
         // What comes late to a host that stood still is no acknowledgement (I5): whether it still is one is looked at first.
         self.keep_mandate(now);
@@ -287,6 +288,7 @@ impl<G: Guards> Session<G> {
         let standbys = self.successors(now).take(copies);
         let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds));
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
+        let goes_along = self.config.level != Level::None;
         let safe = self.as_host(|reign| {
             // What came while it had no majority counts once it has one.
             let rose = held_by_enough > reign.durable
@@ -299,7 +301,7 @@ impl<G: Guards> Session<G> {
             while reign.safe_inputs.front().is_some_and(|(id, _)| *id <= reign.durable) {
                 safe = reign.safe_inputs.pop_front().map(|(_, inputs)| inputs);
             }
-            let is_acknowledged = rose && reign.mandate == Mandate::Confirmed;
+            let is_acknowledged = goes_along && rose && reign.mandate == Mandate::Confirmed;
             if is_acknowledged {
                 reign.acknowledged = held_by_enough;
             }

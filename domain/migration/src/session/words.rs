@@ -268,7 +268,7 @@ pub enum Output {
     Discard(Vec<EntityId>),
     /// As host: a member is none any more.
     Gone(PeerId),
-    /// As host: so far the game is held by it and two standbys (or as many as there are).
+    /// As host: so far the game is held by it and two standbys (or as many as there are). Never at [`crate::Level::None`].
     Durable(StateId),
     /// The host's game applies what a member did: each once, in its order, and none is left out that was not forgotten
     /// ([`Output::InputForgotten`]).

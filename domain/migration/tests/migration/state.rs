@@ -317,6 +317,34 @@ fn at_level_none_a_host_goes_on_from_what_it_has() {
     }
 }
 
+/// "*Acknowledged* is held by the host and min(2, standbys) others": nobody holds anything there, so nothing is. Yet no member keeps what the host's
+/// game has done: the next host would do it a second time.
+#[test]
+fn at_level_none_nothing_is_durable_and_no_deed_is_kept_that_was_done() {
+    let mut net = Net::at_level(3, Level::None);
+    net.run(Duration::from_secs(1));
+    for number in 0..200_u8 {
+        net.give(peer(3), Input::Play(vec![number]));
+        net.run(Duration::from_millis(50));
+    }
+    let applied = |net: &Net, host| {
+        let outputs = net.seen[&peer(host)].outputs.iter();
+        outputs.filter(|it| matches!(it, Output::Apply { .. })).count()
+    };
+    assert_eq!(applied(&net, 1), 200);
+    assert!(net.session(peer(3)).kept().inputs < 10, "{:?}", net.session(peer(3)).kept());
+    let durable =
+        |net: &Net| net.seen.values().any(|it| it.outputs.iter().any(|it| matches!(it, Output::Durable(_))));
+    assert!(!durable(&net));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    net.give(peer(3), Input::Play(vec![200]));
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.host(), peer(2));
+    assert!((1..10).contains(&applied(&net, 2)), "{}", applied(&net, 2));
+    assert!(!durable(&net));
+}
+
 /// A game may have given two more pieces before it hears that one was not taken: what changed since a state that nobody holds is none.
 #[test]
 fn nothing_follows_on_a_piece_that_was_not_taken_but_a_snapshot() {
