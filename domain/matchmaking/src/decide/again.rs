@@ -8,7 +8,6 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
 use mainstay_core::{TicketId, Turn};
-use uuid::Uuid;
 
 use crate::command::Answer;
 use crate::engine::Kind;
@@ -55,7 +54,10 @@ fn of_key<T>(
     if id.0.get_version_num() != NAMED {
         return None;
     }
-    let key = (id.0.as_u128() >> SECOND_HALF) << SECOND_HALF;
-    let of = |second: u64| TicketId(Uuid::from_u128(key | u128::from(second)));
-    tickets.range(of(0)..=of(u64::MAX)).map(|(ticket, _)| *ticket).find(is_kept)
+    let key = |id: &TicketId| id.0.as_u128() >> SECOND_HALF;
+    // They stand next to this one.
+    let is_of_key = |ticket: &&TicketId| key(ticket) == key(&id);
+    let before = tickets.range(..id).rev().map(|(ticket, _)| ticket).take_while(is_of_key);
+    let after = tickets.range(id..).map(|(ticket, _)| ticket).take_while(is_of_key);
+    before.chain(after).copied().find(is_kept)
 }

@@ -52,7 +52,7 @@ impl Judge {
             }
             self.shadow.apply(*at, event);
             if let Event::MatchFormed { id, backfill, .. } = event {
-                self.judge_seats(*id, backfill.is_some())?;
+                self.judge_seats((*id, *at), backfill.is_some())?;
             }
         }
         self.told = world.journal.len();
@@ -60,9 +60,13 @@ impl Judge {
     }
 
     /// The teams of a match as it stands: sizes, wholes, and the seats that were taken before.
-    fn judge_seats(&self, id: mainstay_core::MatchId, has_game: bool) -> Result<(), TestCaseError> {
+    fn judge_seats(
+        &self,
+        (id, at): (mainstay_core::MatchId, Timestamp),
+        has_game: bool,
+    ) -> Result<(), TestCaseError> {
         let spec = self.shadow.spec().unwrap();
-        let formed = self.shadow.formed_match(id, &Caller::Title).unwrap();
+        let formed = self.shadow.formed_match(id, &Caller::Title, at).unwrap();
         if spec.teams.is_empty() {
             prop_assert!(formed.members.iter().all(|seated| seated.team.is_none()));
             return Ok(());

@@ -26,7 +26,7 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
             world.counts.gathered += u64::from(gathers(world));
             world.counts.backfilled += u64::from(backfill.is_some());
             world.decided.apply(at, event);
-            return judge_seats(world, *id, &group);
+            return judge_seats(world, at, *id, &group);
         }
         Event::MatchHeld { id, tickets, .. } => {
             let group = group(world, tickets.iter().map(|(ticket, _)| *ticket))?;
@@ -39,7 +39,7 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
             world.counts.matches += 1;
             world.counts.placed += 1;
             world.decided.apply(at, event);
-            return judge_seats(world, id, &group);
+            return judge_seats(world, at, id, &group);
         }
         Event::PlacementRefused { hold, .. } => {
             world.is_over_there(world.decided.hold(*hold).map(|hold| hold.asked()))?;
@@ -163,9 +163,11 @@ fn gatherings(gather: Gather, at: Timestamp, group: &[Waiting], late: bool) -> V
 }
 
 /// "Team assignments survive": seats taken before are kept, a ticket is not divided, and nobody is in a match twice or missing.
-fn judge_seats(world: &World, id: MatchId, group: &[Waiting]) -> Result<(), Broken> {
-    let formed =
-        world.decided.formed_match(id, &Caller::Title).map_err(|why| Broken::new("a match is told", why))?;
+fn judge_seats(world: &World, at: Timestamp, id: MatchId, group: &[Waiting]) -> Result<(), Broken> {
+    let formed = world
+        .decided
+        .formed_match(id, &Caller::Title, at)
+        .map_err(|why| Broken::new("a match is told", why))?;
     let players: usize = group.iter().map(|it| it.members().len()).sum();
     ensure(
         players == formed.members.len(),
