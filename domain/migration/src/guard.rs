@@ -24,7 +24,8 @@ pub enum Guard {
     GrantSignature,
     /// Whoever was never met is read only where what it says proves itself.
     Strangers,
-    /// Of sides only the certified host's is confirmed, whatever the others say of theirs.
+    /// Of sides only the certified host's is confirmed, whatever the others say of theirs. No world misses it alone: what a confirmed host would give up for
+    /// such a word it takes back in the same moment, as with any side that it outgrew while it gave way (`hand_over`).
     Mandate,
     /// A host is given up only when others miss it too.
     Confirmation,

@@ -98,6 +98,19 @@ impl<G: Guards> Session<G> {
         self.standbys().first().copied()
     }
 
+    /// Whom it waits for while there is no host: itself, where it is its turn.
+    #[must_use]
+    pub fn awaited(&self) -> Option<PeerId> {
+        match &self.leadership {
+            Leadership::Vacant(vacancy) => vacancy.waits.map(|(peer, _)| peer),
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => None,
+        }
+    }
+
     /// [`Session::role`], while `net_show_host_identificiation` is on.
     #[must_use]
     pub fn identification(&self) -> Option<Identification> {

@@ -9,7 +9,7 @@ use mainstay_migration::{
 
 use super::clock::Sleeps;
 use super::peer::{Alive, Handed, Life, NamedKeys};
-use super::scenario::{Comers, Faults};
+use super::scenario::{Comers, Deaths, Faults};
 use super::{Happening, Parcel, REST, World};
 use crate::laws::Broken;
 
@@ -41,6 +41,9 @@ impl<G: Guards> World<G> {
             Faults::HostCrashes => {
                 super::laws::stands_firm(self)?;
                 match self.host() {
+                    Some(host) if self.running().len() > 1 && self.scenario.deaths == Deaths::InCompany => {
+                        self.dies_in_company(host)
+                    }
                     Some(host) if self.running().len() > 1 => {
                         self.crashes(host)?;
                         if self.random.chance(TOO) {
@@ -130,10 +133,16 @@ impl<G: Guards> World<G> {
     pub(super) fn crashes(&mut self, peer: PeerId) -> Result<(), Broken> {
         self.say(peer, |_| "crashes".to_owned());
         self.counts.crashes += 1;
+        // Whoever is dead has no session any more.
+        let stamp = self.peers[&peer].session().map(|session| session.stamp());
         self.peer(peer).alive = Alive::Dead;
         self.oracle.dies(peer, self.now);
-        if let Some(stamp) = self.peers[&peer].session().map(|session| session.stamp()) {
-            self.oracle.crashed(self.now, stamp, self.running());
+        // Where hosts go one after another some come later than that, and it is not known yet whether they have to.
+        if let Some(stamp) = stamp.filter(|_| self.scenario.faults != Faults::HostAfterHost) {
+            // Whoever obeys the next one already does not miss it.
+            let misses = |id: &PeerId| self.peers[id].session().is_some_and(|it| it.stamp() <= stamp);
+            let survivors = self.running().into_iter().filter(misses).collect();
+            self.oracle.crashed(self.now, stamp, survivors);
         }
         // A process that crashes on a machine that runs is told of: its sockets answer with errors.
         if self.scenario.faults == Faults::Swarm && self.random.chance(300_000) {

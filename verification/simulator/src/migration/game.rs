@@ -45,6 +45,11 @@ impl Game {
         Piece { tick: self.tick, kind, bytes }
     }
 
+    /// What a client has of it that is given none of its state.
+    pub(super) fn of_client(tick: Tick) -> Self {
+        Self { tick, ..Self::default() }
+    }
+
     /// The last piece was not taken: the next is a snapshot.
     pub(super) const fn begin_anew(&mut self) {
         self.has_told = false;

@@ -19,6 +19,7 @@
 //! | I13 sessions are apart | [`apart`], [`mod@super::several`] |
 //! | I14 nobody waits for ever | [`is_let_in`], [`at_rest`] |
 //! | I15 a planned leave loses nothing | [`states`], [`at_rest`] |
+//! | nobody waits for whom it has given up | [`turns`] |
 //! | I16 no panic, and limits everywhere | [`limits`], `live` |
 //! | a new host cannot rewrite the past (reference, section 5.7) | [`is_noticed`], [`is_rewritten`] |
 //! | I17 one seed, one world | `command_line`, `tests/migration.rs` |
@@ -26,25 +27,28 @@
 mod actors;
 mod apart;
 mod endings;
+mod grammar;
 mod hosts;
 mod limits;
 mod lists;
 mod pasts;
 mod states;
 mod troubles;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use mainstay_lobby::Takeover;
 use mainstay_migration::{
-    Acting, Answer, Arbiter, Body, Call, Cause, End, Epoch, Failure, Guards, ListenerId, Message, Outcome,
-    PeerId, Report, Stage, Stamp, Standing, StateId, Tick, WithoutMajority,
+    Acting, Arbiter, Body, Cause, End, Epoch, Failure, Guards, Level, Message, Outcome, PeerId, Report,
+    Stamp, Standing, StateId, Tick, WithoutMajority,
 };
 
 use self::actors::Actors;
 pub(super) use self::actors::{is_new, plays_again};
 pub(super) use self::apart::is_not_its_own;
+pub(super) use self::grammar::Grammar;
 use self::hosts::Elections;
 pub(super) use self::hosts::{is_obeyed, names, votes};
 pub(super) use self::limits::OUTPUTS_MAX;
@@ -52,12 +56,13 @@ use self::lists::Lists;
 use self::pasts::Pasts;
 pub(super) use self::pasts::{is_noticed, is_rewritten};
 use self::states::States;
-pub(super) use self::states::leads;
+pub(super) use self::states::{keeps_game, leads};
 use self::troubles::Troubles;
+use self::turns::Turns;
 use super::World;
 use super::game::Game;
 use super::peer::{Alive, Handed, Life};
-use super::scenario::{Clocks, Comers, Faults};
+use super::scenario::{Clocks, Faults};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
@@ -66,10 +71,6 @@ use crate::laws::{Broken, ensure};
 const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
-
-/// From then on under a lobby where somebody new comes in: whoever has just come has not missed the host yet, and a host that hears two renews its
-/// lease every two seconds.
-const GAP_WITH_COMERS_UNDER_LOBBY_MAX: Micros = 5_500_000;
 
 /// How long a host acts that does not hear a majority: its lease, and a beat.
 const LEASE: Micros = 2_200_000;
@@ -111,6 +112,7 @@ pub(super) struct Oracle {
     lists: Lists,
     pasts: Pasts,
     troubles: Troubles,
+    turns: Turns,
     /// Since when two confirmed hosts act, while they do.
     two_act: Option<Micros>,
     /// When a host last gave the session away, or went by its own word.
@@ -203,6 +205,12 @@ impl Oracle {
             self.elections.writes(host, view);
         }
         self.states.hands(host, message, now);
+        self.turns.hears(host, message);
+    }
+
+    /// A move is over for it.
+    pub(super) fn rests(&mut self, peer: PeerId) {
+        self.turns.rests(peer);
     }
 
     /// A host's game steps on.
@@ -313,6 +321,7 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
             || format!("{id} obeys {host} in {epoch}, whose host is {crowned:?}"),
         )?;
         ensure(stamp.fork > 0 || leader == host, "a certified stamp is its host's", || id)?;
+        turns::waits(world, id)?;
         lists::has(world, id)?;
         actors::has(world, id)?;
         limits::keeps(world, id)?;
@@ -486,10 +495,6 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
     for id in survivors.iter().filter(|id| running.contains(id)) {
         let is_fork = world.peers[id].session().is_some_and(|session| session.stamp().fork > 0);
         let limit = match (survivors.len(), world.scenario.arbiter) {
-            // The lobby takes whoever is just coming for one that would miss the host, too.
-            _ if world.has_lobby() && world.scenario.comers == Comers::OneForEach => {
-                GAP_WITH_COMERS_UNDER_LOBBY_MAX
-            }
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
             (_, Arbiter::Lobby) if world.scenario.takeover == Takeover::Strict => LOBBY_LEASE + GAP_MAX,
             // Newcomers do not vote yet, nor does a side that lost its majority.
@@ -532,7 +537,9 @@ fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         // Who says that it holds more than it does has its host take for safe what is not.
         let lies = world.forger.is_some_and(|forger| forger.peer == id);
         let is_apart = world.scenario.faults == Faults::Swarm || world.shared.contains(&id);
-        let is_behind = last != played && !is_apart && !lies;
+        // Where nothing goes along no later host's game has what an earlier one's had.
+        let goes_along = world.scenario.level != Level::None;
+        let is_behind = last != played && !is_apart && !lies && goes_along;
         (missing.is_some() || is_behind)
             .then(|| format!("{id}: {last} of {played} in the game of {host}, {missing:?} in none"))
     });
@@ -562,86 +569,4 @@ fn one_host<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     })?;
     let busy = world.running().into_iter().find(|id| world.peers[id].grammar.is_running());
     ensure(busy.is_none(), "I8: every migration has come to its end", || format!("{busy:?}"))
-}
-
-/// I11 and I12: the callbacks of one peer, in the order of seed 000.
-#[derive(Debug, Default)]
-pub(super) struct Grammar {
-    stage: Option<Stage>,
-    /// The state that each listener of this stage is to be called with next, and whether it is done.
-    listeners: BTreeMap<ListenerId, (u32, bool)>,
-    calls: BTreeMap<ListenerId, u32>,
-}
-
-impl Grammar {
-    /// A listener is called.
-    pub(super) fn called(&mut self, call: &Call) -> Result<(), Broken> {
-        if self.stage != Some(call.stage) {
-            let ok = follows(self.stage, call.stage);
-            ensure(ok, "I11: callbacks come in the order of the seed", || {
-                format!("{:?} after {:?}", call.stage, self.stage)
-            })?;
-            let pending = self.listeners.values().any(|(_, done)| !done);
-            let may_cut_short = matches!(call.stage, Stage::Terminate | Stage::Reset);
-            ensure(!pending || may_cut_short, "I12: no stage begins while a listener is pending", || {
-                format!("{:?} after {:?}", call.stage, self.stage)
-            })?;
-            self.stage = Some(call.stage);
-            self.listeners.clear();
-        }
-        let (state, done) = *self.listeners.entry(call.listener).or_insert((0, false));
-        ensure(!done, "I12: a listener that is done is not called again", || format!("{call:?}"))?;
-        ensure(call.state == state, "I11: state is 0 at first and kept until a listener is done", || {
-            format!("{call:?}, not {state}")
-        })?;
-        self.calls.insert(call.listener, call.number);
-        Ok(())
-    }
-
-    /// It answers.
-    pub(super) fn answered(&mut self, listener: ListenerId, number: u32, state: u32, answer: &Answer) {
-        if self.calls.get(&listener) != Some(&number) {
-            return;
-        }
-        if let Some(entry) = self.listeners.get_mut(&listener) {
-            *entry = (state, matches!(answer, Answer::Done | Answer::Veto));
-        }
-    }
-
-    fn completed(&mut self, report: &Report) -> Result<(), Broken> {
-        let last = self.stage.take();
-        self.listeners.clear();
-        let ok = match &report.outcome {
-            Outcome::Moved { .. } => matches!(last, None | Some(Stage::Finalise)),
-            Outcome::Terminated(_) => matches!(last, None | Some(Stage::Terminate)),
-        };
-        ensure(ok, "I11: a migration ends with Finalise or Terminate", || format!("{last:?}: {report:?}"))
-    }
-
-    const fn is_running(&self) -> bool {
-        self.stage.is_some()
-    }
-
-    /// Whether that stage has not begun.
-    pub(super) fn is_new(&self, stage: Stage) -> bool {
-        self.stage != Some(stage)
-    }
-}
-
-fn follows(before: Option<Stage>, next: Stage) -> bool {
-    match next {
-        Stage::Initiate => before.is_none(),
-        Stage::DisconnectClient => matches!(before, Some(Stage::Initiate | Stage::Reset)),
-        Stage::DemoteToClient | Stage::PromoteToServer => before == Some(Stage::DisconnectClient),
-        Stage::ReconnectClient => {
-            matches!(before, Some(Stage::DemoteToClient | Stage::PromoteToServer))
-        }
-        Stage::Finalise => before == Some(Stage::ReconnectClient),
-        Stage::Reset => matches!(
-            before,
-            Some(Stage::DemoteToClient | Stage::PromoteToServer | Stage::ReconnectClient | Stage::Reset)
-        ),
-        // "An error … could happen at any point": also while a listener finalises.
-        Stage::Terminate => before != Some(Stage::Terminate),
-    }
 }

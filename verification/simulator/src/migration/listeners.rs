@@ -1,12 +1,15 @@
 //! Listeners of a peer's game: what they answer, when, and those that panic.
 
-use mainstay_migration::{Answer, Call, Guards, Input, ListenerId, PeerId, Stage};
+use mainstay_migration::{Answer, Call, Guards, Input, ListenerId, PeerId, Priority, Stage};
 
-use super::peer::Alive;
+use super::peer::{Alive, Life};
 use super::scenario::Listeners;
 use super::{Happening, World};
 use crate::laws::Broken;
 
+/// What listens on each peer, where anybody does.
+const LISTENERS: [(u32, &str, Priority); 2] =
+    [(0, "game", Priority::PostEngine), (1, "engine", Priority::Engine)];
 /// How many of a million calls panic, where listeners do.
 const PANICS: u32 = 10_000;
 
@@ -20,6 +23,20 @@ pub(super) struct Reply {
 }
 
 impl<G: Guards> World<G> {
+    /// A game that comes in registers its own.
+    pub(super) fn registers(&mut self, id: PeerId) {
+        if self.scenario.listeners == Listeners::None {
+            return;
+        }
+        let peer = self.peer(id);
+        for (number, name, priority) in LISTENERS {
+            peer.grammar.register(ListenerId(number));
+            if let Life::In(session) = &mut peer.life {
+                session.add_listener(ListenerId(number), name, priority);
+            }
+        }
+    }
+
     pub(super) fn call(&mut self, id: PeerId, call: Call) -> Result<(), Broken> {
         self.counts.calls += 1;
         self.peer(id).grammar.called(&call)?;

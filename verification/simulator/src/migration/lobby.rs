@@ -226,6 +226,7 @@ impl<G: Guards> World<G> {
         question: &Question,
     ) -> Result<(), Broken> {
         if !self.reaches_lobby(peer) {
+            self.is_answered_by_another(peer, asked, question);
             return Ok(());
         }
         self.counts.questions += 1;
@@ -248,6 +249,9 @@ impl<G: Guards> World<G> {
     }
 
     fn rules_on(&mut self, peer: PeerId, question: &Question) -> Option<Ruling> {
+        if self.keeps_to_itself(peer, question) {
+            return Some(Ruling::Stands);
+        }
         let session = self.session_id();
         for (_, kicked) in self.lobby.kicked.extract_if(.., |(host, _)| *host == peer).collect::<Vec<_>>() {
             // As a studio may at any time, also the host of now.

@@ -4,6 +4,7 @@
 //! the seed. At the end faults stop and everything is healed, and whoever is left must have one host.
 
 mod clock;
+mod deaths;
 mod faults;
 mod game;
 mod laws;
@@ -13,6 +14,7 @@ mod lobby;
 mod moments;
 mod pasts;
 mod peer;
+mod plots;
 mod scenario;
 mod several;
 mod storms;
@@ -30,7 +32,7 @@ use self::laws::Oracle;
 use self::listeners::Reply;
 use self::lobby::Directory;
 use self::peer::{Alive, Peer};
-use self::scenario::{Comers, Fates, Faults, Scenario};
+use self::scenario::{Comers, Deaths, Fates, Faults, Plots, Scenario};
 pub use self::several::several;
 use crate::agenda::{Agenda, Micros};
 use crate::laws::Broken;
@@ -155,6 +157,18 @@ pub struct Counts {
     pub told: u64,
     /// Times that somebody was told another past than it knew.
     pub rewritten: u64,
+    /// Times that a member asked for votes that it does not take.
+    pub vain_claims: u64,
+    /// Votes that prove nothing.
+    pub worthless_votes: u64,
+    /// Times that a member wrote in its host's name who votes.
+    pub forged_views: u64,
+    /// Answers in the lobby's place that make whoever asked host.
+    pub forged_grants: u64,
+    /// Who died in the moment in which its host did.
+    pub companions: u64,
+    /// Hosts that died as they gave their session away.
+    pub amid_giving: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -170,13 +184,36 @@ fn arbiter_of(seed: u64) -> Arbiter {
 /// The same, under that arbiter.
 #[must_use]
 pub fn run_under<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
+    let (random, scenario) = drawn(arbiter, seed);
+    live::<G>(seed, random, scenario, text)
+}
+
+/// The same of a world in which a member plots against whoever comes next.
+#[must_use]
+pub fn plotted<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
+    let (random, scenario) = drawn(arbiter, seed);
+    let scenario = Scenario { faults: Faults::Swarm, plots: Plots::Some, deaths: Deaths::Alone, ..scenario };
+    live::<G>(seed, random, scenario, text)
+}
+
+/// The same of one in which nothing goes wrong but that hosts die, and not alone.
+#[must_use]
+pub fn in_company<G: Guards>(arbiter: Arbiter, seed: u64, text: Text) -> Report {
+    let mut random = Random::seeded(seed);
+    let scenario =
+        Scenario { arbiter, ..Scenario::of_crashes(&mut random) }.on_terms(mix(seed ^ scenario::TERMS));
+    live::<G>(seed, random, Scenario { deaths: Deaths::InCompany, ..scenario }, text)
+}
+
+fn drawn(arbiter: Arbiter, seed: u64) -> (Random, Scenario) {
     let mut random = Random::seeded(seed);
     let scenario = Scenario { arbiter, ..Scenario::draw(&mut random) };
     let scenario = scenario.crowded(mix(!seed)).unheard(mix(mix(seed))).gathering(mix(!mix(seed)));
     let scenario = scenario.rough(mix(seed ^ scenario::ROUGH)).fated(mix(seed ^ scenario::FATED));
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
-    let scenario = scenario.edited(mix(seed ^ scenario::EDITED));
-    live::<G>(seed, random, scenario, text)
+    let scenario = scenario.edited(mix(seed ^ scenario::EDITED)).plotted(mix(seed ^ scenario::PLOTTED));
+    let scenario = scenario.in_company(mix(seed ^ scenario::IN_COMPANY));
+    (random, scenario.stateless(mix(seed ^ scenario::STATELESS)))
 }
 
 /// A small session that lives through many hosts: what costs least where a law needs many migrations to be broken.
@@ -185,7 +222,7 @@ pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
-    let scenario = scenario.edited(mix(seed ^ scenario::EDITED));
+    let scenario = scenario.edited(mix(seed ^ scenario::EDITED)).stateless(mix(seed ^ scenario::STATELESS));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -268,6 +305,10 @@ enum Happening {
     Stirs,
     /// Somebody comes, goes or changes its network.
     Changes,
+    /// Somebody plots against whoever comes next.
+    Plots,
+    /// A host that gives its session away dies, if it still does.
+    DiesGiving { host: PeerId },
 }
 
 #[derive(Debug)]
@@ -284,6 +325,9 @@ struct World<G: Guards> {
     /// The chance of whoever rewrites the past.
     editors: Random,
     edits: pasts::Edits,
+    /// The chance of whoever plots, and who that is.
+    plotting: Random,
+    plotter: Option<PeerId>,
     unrest: unrest::Unrest,
     session: SessionId,
     scenario: Scenario,
@@ -321,6 +365,8 @@ impl<G: Guards> World<G> {
             fates: Random::seeded(mix(!random.clone().next())),
             editors: Random::seeded(mix(mix(random.clone().next()))),
             edits: pasts::Edits::default(),
+            plotting: Random::seeded(mix(!mix(random.clone().next()))),
+            plotter: None,
             unrest: unrest::Unrest::default(),
             session: SESSION,
             random,
@@ -379,6 +425,9 @@ impl<G: Guards> World<G> {
         self.agenda.put(5_500_000, Happening::Lies);
         self.agenda.put(6_000_000, Happening::Storms);
         self.agenda.put(6_500_000, Happening::Leaps);
+        if self.scenario.plots == Plots::Some {
+            self.agenda.put(7_500_000, Happening::Plots);
+        }
         if self.scenario.fates == Fates::Restless {
             self.skews_lobby();
             self.agenda.put(7_000_000, Happening::Stirs);
@@ -459,6 +508,8 @@ impl<G: Guards> World<G> {
             Happening::Leaps => self.leaps(),
             Happening::Stirs => self.stirs(),
             Happening::Changes => self.changes(),
+            Happening::Plots => self.plots(),
+            Happening::DiesGiving { host } => self.dies_giving(host),
         }
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use mainstay_migration::{
     Acting, ActorId, Admission, Arbiter, Beat, Body, CanBeHost, ChannelId, Config, Epoch, GamePhase, Grant,
-    Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, ListenerId, MEMBERS_MAX, Migratable,
-    NatType, Order, Outcome, Output, Pass, PeerId, Priority, Receipt, Session, SessionId, Signature, Stamp,
-    StateError, StateId, Support, Tick, WithoutMajority,
+    Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, MEMBERS_MAX, Migratable, NatType, Order,
+    Outcome, Output, Pass, PeerId, Receipt, Session, SessionId, Signature, Stamp, StateError, StateId,
+    Support, Tick, WithoutMajority,
 };
 
 use super::clock::Clock;
 use super::game::Game;
-use super::scenario::{Faults, Listeners};
+use super::scenario::Faults;
 use super::telling::Words;
 use super::{Happening, Parcel, World};
 use crate::agenda::Micros;
@@ -289,7 +289,7 @@ impl<G: Guards> World<G> {
 
     /// What a game does once it is in: it registers its listeners, and tells what is known of its machine.
     fn settle_in(&mut self, id: PeerId) {
-        let listeners = self.scenario.listeners;
+        self.registers(id);
         let nat = [NatType::Open, NatType::Moderate, NatType::Strict, NatType::Unknown];
         let nat = nat[self.random.index(4)];
         let suitable = self.peers[&id].suitable;
@@ -297,10 +297,6 @@ impl<G: Guards> World<G> {
         let phase = if has_begun { GamePhase::Started } else { GamePhase::Gathering };
         let now = self.clock(id);
         if let Life::In(session) = &mut self.peer(id).life {
-            if listeners != Listeners::None {
-                session.add_listener(ListenerId(0), "game", Priority::PostEngine);
-                session.add_listener(ListenerId(1), "engine", Priority::Engine);
-            }
             session.handle(now, Input::Reachable { nat, ping_ms: 30 });
             session.handle(now, Input::Suitable(suitable));
             session.handle(now, Input::Phase(phase));
@@ -430,6 +426,8 @@ impl<G: Guards> World<G> {
             }
             Output::Send { to, message } => {
                 self.oracle.says(id, &message, self.now);
+                super::laws::keeps_game(self, id, &message)?;
+                let message = self.as_it_is_signed(id, message);
                 if let Body::Vote(vote) = &message.body {
                     super::laws::votes(self, id, vote)?;
                 }
@@ -476,7 +474,10 @@ impl<G: Guards> World<G> {
                 )?;
                 self.peer(id).written.clear();
                 self.peer(id).words = Words::NONE;
-                self.peer(id).game = game;
+                // Where nothing goes along its own game does, which heard how far the host's was.
+                let goes_along = self.scenario.level != Level::None;
+                let tick = self.peers[&id].game.tick;
+                self.peer(id).game = if goes_along { game } else { Game::of_client(tick) };
                 if stamp.fork > 0 {
                     self.counts.forks += 1;
                 }
@@ -535,6 +536,7 @@ impl<G: Guards> World<G> {
             Output::StateWanted(stamp) => self.say(id, |_| format!("wants a state of {stamp:?}")),
             Output::Migrated(report) => {
                 self.peer(id).moves = Moves::No;
+                self.oracle.rests(id);
                 self.say(id, |_| format!("{report:?}"));
                 // It may have been asked before it was done with the move that made it host.
                 let asked = |stamp: &Stamp| self.peers[&id].handed == Handed::Asked(*stamp);
@@ -729,6 +731,7 @@ impl<G: Guards> World<G> {
         }
         let now = self.clock(to);
         match parcel {
+            Parcel::Protocol(message) if self.is_unwanted(to, &message) => Ok(()),
             Parcel::Protocol(message) if self.forges_state(to, from, &message) => Ok(()),
             Parcel::Protocol(message) => {
                 super::laws::is_not_its_own(self, to, from, &message)?;

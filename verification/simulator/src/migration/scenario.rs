@@ -49,6 +49,21 @@ const EDITED_IN: u64 = 6;
 /// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
 pub(super) const EDITED: u64 = 837 << 40;
 
+/// In one of how many worlds nothing of the game goes along.
+const STATELESS_IN: u64 = 8;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const STATELESS: u64 = 2_607 << 40;
+
+/// In one of how many worlds where everything goes wrong somebody plots.
+const PLOTTED_IN: u64 = 5;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const PLOTTED: u64 = 547 << 40;
+
+/// In one of how many worlds where hosts die they do not die alone.
+const IN_COMPANY_IN: u64 = 3;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const IN_COMPANY: u64 = 105_444 << 40;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -97,6 +112,27 @@ pub(super) struct Scenario {
     pub fates: Fates,
     /// What hosts make of the past.
     pub pasts: Pasts,
+    /// Whether anybody plots against whoever comes next.
+    pub plots: Plots,
+    /// Who dies with a host.
+    pub deaths: Deaths,
+}
+
+/// Whether a member plots against whoever comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plots {
+    None,
+    /// See [`super::plots`].
+    Some,
+}
+
+/// Who dies with a host, where only hosts die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deaths {
+    /// Nobody.
+    Alone,
+    /// See [`super::deaths`].
+    InCompany,
 }
 
 /// What hosts make of the past.
@@ -206,6 +242,8 @@ impl Scenario {
             comers: Comers::Few,
             fates: Fates::Spared,
             pasts: Pasts::Kept,
+            plots: Plots::None,
+            deaths: Deaths::Alone,
         }
     }
 
@@ -230,6 +268,24 @@ impl Scenario {
             faults,
             pause: drawn.pause / 3,
             comers: Comers::OneForEach,
+            ..drawn
+        }
+    }
+
+    /// One where hosts die, and nothing else is wrong.
+    pub(super) fn of_crashes(random: &mut Random) -> Self {
+        let drawn = Self::draw(random);
+        let listeners = match drawn.listeners {
+            Listeners::Vetoing | Listeners::Panicking => Listeners::Slow,
+            listeners @ (Listeners::None | Listeners::Quick | Listeners::Slow) => listeners,
+        };
+        Self {
+            without_majority: WithoutMajority::Fork,
+            loss: 0,
+            doubled: 0,
+            spikes: 0,
+            listeners,
+            faults: Faults::HostCrashes,
             ..drawn
         }
     }
@@ -347,6 +403,23 @@ impl Scenario {
         Self { pasts, ..self }
     }
 
+    /// The same world, now and then of a game of which nothing goes along. The lot is none of those that the world itself draws from.
+    pub(super) fn stateless(self, lot: u64) -> Self {
+        if lot.is_multiple_of(STATELESS_IN) { Self { level: Level::None, ..self } } else { self }
+    }
+
+    /// The same world, where now and then somebody plots against whoever comes next. The lot is none of those that the world itself draws from.
+    pub(super) fn plotted(self, lot: u64) -> Self {
+        let is_plotted = self.faults == Faults::Swarm && lot.is_multiple_of(PLOTTED_IN);
+        Self { plots: if is_plotted { Plots::Some } else { Plots::None }, ..self }
+    }
+
+    /// The same world, where now and then hosts do not die alone. The lot is none of those that the world itself draws from.
+    pub(super) fn in_company(self, lot: u64) -> Self {
+        let is_so = self.faults == Faults::HostCrashes && lot.is_multiple_of(IN_COMPANY_IN);
+        Self { deaths: if is_so { Deaths::InCompany } else { Deaths::Alone }, ..self }
+    }
+
     pub(super) fn draw(random: &mut Random) -> Self {
         let faults = match random.below(4 * CRASHES_ONLY_IN) {
             0..=3 => Faults::HostCrashes,
@@ -395,6 +468,8 @@ impl Scenario {
             comers: Comers::Few,
             fates: Fates::Spared,
             pasts: Pasts::Kept,
+            plots: Plots::None,
+            deaths: Deaths::Alone,
         }
     }
 }

@@ -5,10 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_migration::{
-    Arbiter, CanBeHost, Certificate, Epoch, Guards, PeerId, Proof, Stamp, Standing, View, ViewId, Vote,
+    Arbiter, CanBeHost, Certificate, Epoch, Guards, Keys as _, PeerId, Proof, Stamp, Standing, View, ViewId,
+    Vote,
 };
 
 use super::super::World;
+use super::super::peer::NamedKeys;
+use super::super::scenario::Plots;
 use super::troubles::reach_each_other;
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
@@ -60,6 +63,10 @@ pub(in super::super) fn votes<G: Guards>(
     voter: PeerId,
     vote: &Vote,
 ) -> Result<(), Broken> {
+    // What its voter has not signed nobody takes for its vote.
+    if !NamedKeys(voter).is_by(voter, &vote.words(world.session), &vote.signature) {
+        return Ok(());
+    }
     let candidate = vote.candidate;
     let given = *world.oracle.elections.votes.entry((voter, vote.epoch)).or_insert(candidate);
     ensure(given == candidate, "I1: nobody votes for two in one epoch", || {
@@ -71,10 +78,31 @@ pub(in super::super) fn votes<G: Guards>(
         .is_some_and(|it| it.leader() != candidate && it.roster().kicked.contains(&candidate));
     ensure(!is_kicked, "I7: nobody votes for whom it knows to be thrown out", || {
         format!("{voter} for {candidate} in {}", vote.epoch)
-    })
+    })?;
+    let Some(session) = world.peers[&voter].session().filter(|it| it.leader() != candidate) else {
+        return Ok(());
+    };
+    // A host may hear of it in the moment in which it votes.
+    let hint = session.hints().entries.get(&candidate).map(|entry| entry.hint.can_be_host);
+    ensure(
+        session.is_host() || hint == Some(CanBeHost::Yes),
+        "I7: nobody votes for whom it knows to be unable",
+        || format!("{voter} for {candidate} in {}", vote.epoch),
+    )?;
+    ensure(
+        !world.oracle.turns.has_given_up(voter, candidate),
+        "nobody votes for a host that it has given up in the move that it lives through",
+        || format!("{voter} for {candidate} in {}", vote.epoch),
+    )
 }
 
 impl Elections {
+    /// Whether that one has its vote, for that epoch or a later one.
+    pub(super) fn has_voted(&self, voter: PeerId, candidate: PeerId, since: Epoch) -> bool {
+        let mut given = self.votes.range((voter, since)..=(voter, Epoch(u32::MAX)));
+        given.any(|(_, whom)| *whom == candidate)
+    }
+
     /// A host has written a view: by that others are elected.
     pub(super) fn writes(&mut self, host: PeerId, view: &View) {
         if view.host == host {
@@ -154,7 +182,9 @@ pub(in super::super) fn is_obeyed<G: Guards>(world: &mut World<G>, id: PeerId) -
         let Some(of_other) = world.peers[other].session() else { return false };
         let plays = session.roster().members.contains_key(other) && !session.roster().kicked.contains(other);
         let astray = of_other.leader() != id && of_other.stamp().epoch <= stamp.epoch;
-        astray && plays && reach_each_other(world, id, *other, since)
+        // Whoever is on a side has to be outranked, and whoever plots votes for nobody.
+        let is_outvoted = world.scenario.plots == Plots::Some && of_other.stamp().fork > 0;
+        astray && plays && !is_outvoted && reach_each_other(world, id, *other, since)
     };
     let astray = world.running().into_iter().find(is_astray);
     ensure(astray.is_none(), "I8: whoever plays and hears its host obeys it", || {

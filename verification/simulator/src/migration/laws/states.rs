@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_migration::{Beat, Body, Epoch, Guards, Handover, Leads, Message, PeerId, Stamp, StateId, Tick};
+use mainstay_migration::{
+    Beat, Body, Epoch, Guards, Handover, Leads, Level, Message, PeerId, Stamp, StateId, Tick,
+};
 
 use super::super::World;
 use super::super::game::Game;
@@ -82,6 +84,20 @@ impl States {
     }
 }
 
+/// Somebody says something: where nothing of the game goes along, nothing of it is sent, or asked for.
+pub(in super::super) fn keeps_game<G: Guards>(
+    world: &World<G>,
+    id: PeerId,
+    message: &Message,
+) -> Result<(), Broken> {
+    let goes_along = world.scenario.level != Level::None;
+    ensure(
+        goes_along || !matches!(message.body, Body::State(_) | Body::Pull(_)),
+        "where nothing of the game goes along nothing of it is sent",
+        || format!("{id} says {:?}", message.body),
+    )
+}
+
 /// A host goes on from a state.
 pub(in super::super) fn leads<G: Guards>(
     world: &mut World<G>,
@@ -90,6 +106,16 @@ pub(in super::super) fn leads<G: Guards>(
     state: StateId,
 ) -> Result<(), Broken> {
     world.oracle.goes_on(id, world.now);
+    if world.scenario.level == Level::None {
+        let is_its_own = state == StateId::NONE;
+        // What was acknowledged was so as long as that host led.
+        world.oracle.states.acknowledged = None;
+        return ensure(
+            is_its_own,
+            "where nothing of the game goes along a host goes on from what it has",
+            || format!("{id} goes on from {state:?}"),
+        );
+    }
     if stamp.fork > 0 {
         // What it was given it went on from, or did not: the next time is another matter.
         world.oracle.states.handing.retain(|_, handing| handing.to != id);
