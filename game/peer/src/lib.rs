@@ -37,6 +37,7 @@ mod seat;
 mod service;
 mod socket;
 mod standing;
+mod stranger;
 pub mod transport;
 mod udp;
 
