@@ -144,9 +144,13 @@ impl Door {
         self.read(self.show(by, self.agent.patch(self.at(path))).send_json(body))
     }
 
-    pub(super) fn delete(&self, by: As<'_>, path: &str) -> Result<StatusCode, LobbyError> {
+    pub(super) fn delete(&self, by: As<'_>, path: &str) -> Result<Answered<()>, LobbyError> {
         let answered = self.show(by, self.agent.delete(self.at(path))).call();
-        answered.map(|answer| answer.status()).map_err(|source| self.failed(source))
+        // What is gone is told without a body.
+        match answered {
+            Ok(answer) if answer.status().is_success() => Ok(Answered::Yes(())),
+            answered @ (Ok(_) | Err(_)) => self.read(answered),
+        }
     }
 
     fn at(&self, path: &str) -> String {

@@ -123,10 +123,10 @@ pub enum Done {
     NotYet,
 }
 
-/// What came of what a host says of its session.
+/// What came of what a host says: of its session, or that it throws somebody out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    /// It is listed so.
+pub enum Heeded {
+    /// It is so.
     Yes,
     /// It did not get there: it is said again.
     NotYet,
@@ -171,9 +171,9 @@ pub trait Lobby: fmt::Debug + Send {
     /// Says that others see this peer there now.
     fn seen_as(&mut self, address: SocketAddr) -> Done;
     /// As host of that epoch: throws somebody out for ever.
-    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done;
+    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Heeded;
     /// As host of that epoch: says what the session is like.
-    fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed;
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Heeded;
     /// Leaves.
     fn leave(&mut self);
 }
