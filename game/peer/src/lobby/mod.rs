@@ -4,7 +4,7 @@
 //! question that was lost is forgotten here.
 //!
 //! - `door` is HTTP to a lobby, and `address` where it is; `trust` is whose word counts for it;
-//! - `token` is what is shown there, and printed nowhere; `guest` is who comes, `entry` how a session is made or joined, `signed` what the lobby signs about it;
+//! - `token` is what is shown there, and printed nowhere; `guest` is who comes, `entry` how a session is joined and `making` how it is made, `signed` what the lobby signs about it;
 //! - `member` are a member's calls, on a thread of its own: `line`; `listing` is what its host says of a session;
 //! - `search` finds sessions, by their `attributes`.
 
@@ -15,6 +15,7 @@ mod entry;
 mod guest;
 mod line;
 mod listing;
+mod making;
 mod member;
 mod search;
 mod signed;
