@@ -142,7 +142,8 @@ typedef enum MainstayCause {
   MAINSTAY_CAUSE_MERGE = 4,
 } MainstayCause;
 
-// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
+// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero, and what points to
+// nothing is null.
 typedef enum MainstayEventKind {
   // Nothing.
   MAINSTAY_EVENT_KIND_NOTHING = 0,

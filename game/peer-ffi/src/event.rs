@@ -11,7 +11,8 @@ use crate::memory::fixed;
 use crate::status::MAINSTAY_CODE_LENGTH;
 use crate::{MainstayChannel, MainstayId};
 
-/// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero.
+/// What happened. Which fields of a MainstayEvent hold something is said here; all others are zero, and what points to
+/// nothing is null.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MainstayEventKind {
@@ -233,6 +234,11 @@ impl MainstayEvent {
     }
 }
 
+/// Where they lie; null where there is none, for an empty list lies nowhere, and its address is not zero.
+const fn place<T>(list: &[T]) -> *const T {
+    if list.is_empty() { ptr::null() } else { list.as_ptr() }
+}
+
 /// What the last event of a seat points to.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
@@ -248,11 +254,11 @@ impl Held {
         *self = Self::default();
         let told = self.take(event);
         MainstayEvent {
-            bytes: self.bytes.as_ptr(),
+            bytes: place(&self.bytes),
             length: self.bytes.len(),
-            parts: self.parts.as_ptr(),
+            parts: place(&self.parts),
             parts_length: self.parts.len(),
-            entities: self.entities.as_ptr(),
+            entities: place(&self.entities),
             entities_length: self.entities.len(),
             ..told
         }
@@ -275,7 +281,7 @@ impl Held {
                     .map(|(part, bytes)| MainstayPart {
                         kind: part.kind.into(),
                         tick: part.id.tick.0,
-                        bytes: bytes.as_ptr(),
+                        bytes: place(bytes),
                         length: bytes.len(),
                     })
                     .collect();
@@ -398,7 +404,7 @@ mod tests {
 
     use mainstay_peer::Over;
     use mainstay_peer::link::Obstacle;
-    use mainstay_peer::migration::{Closed, End, Failure, Forged, Report};
+    use mainstay_peer::migration::{Closed, End, EntityId, Failure, Forged, Report};
 
     use super::*;
 
@@ -409,6 +415,22 @@ mod tests {
             .take_while(|byte| **byte != 0)
             .map(|byte| char::from(byte.to_ne_bytes()[0]))
             .collect()
+    }
+
+    /// The header: what an event's kind does not name is zero; also what an event before it held.
+    #[test]
+    fn what_an_event_does_not_hold_is_null() {
+        let mut held = Held::default();
+        let nowhere =
+            |told: &MainstayEvent| [told.bytes.is_null(), told.parts.is_null(), told.entities.is_null()];
+        let told = held.tell(Event::FromMember { peer: PeerId(9), bytes: vec![7] });
+        assert_eq!((nowhere(&told), told.length), ([false, true, true], 1));
+        let told = held.tell(Event::Discard(vec![EntityId(3)]));
+        assert_eq!((nowhere(&told), told.entities_length), ([true, true, false], 1));
+        for event in [Event::Entered, Event::FromMember { peer: PeerId(9), bytes: Vec::new() }] {
+            let told = held.tell(event);
+            assert_eq!((nowhere(&told), told.length, told.entities_length), ([true; 3], 0, 0));
+        }
     }
 
     #[test]

@@ -448,11 +448,14 @@ impl Hands {
         match arrival {
             Arrival::Up(link) => {
                 tracing::debug!(peer = %link.peer(), address = ?link.address(), "linked");
+                let peer = link.peer();
                 self.reach.up(link);
+                self.admit(peer);
             }
             Arrival::Packet { from, link, packet } => {
                 self.reach.heard(from, link);
                 self.receive(from, packet);
+                self.admit(from);
             }
             Arrival::Down { peer, link, why } => {
                 let left = self.reach.down(peer, link);
@@ -472,6 +475,13 @@ impl Hands {
                     self.find_foreign(peer, address);
                 }
             }
+        }
+    }
+
+    /// Whoever is of a session of this peer's is no stranger.
+    fn admit(&mut self, peer: PeerId) {
+        if self.reach.is_strange(peer) && self.is_companion(peer) {
+            self.reach.admit(peer);
         }
     }
 

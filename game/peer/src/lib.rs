@@ -37,6 +37,7 @@ mod seat;
 mod service;
 mod socket;
 mod standing;
+mod stranger;
 pub mod transport;
 mod udp;
 
@@ -58,7 +59,7 @@ use crate::lan::{FoundSession, LanError, Sign, Voice};
 use crate::link::ARRIVALS_MAX;
 use crate::lobby::Bound;
 pub use crate::lobby::{
-    AttributeError, Attributes, Authorities, Done, Joining, Listed, ListedSession, Listing, Lobby,
+    AttributeError, Attributes, Authorities, Done, Heeded, Joining, ListedSession, Listing, Lobby,
     LobbyError, NewSession, News, NotListed, Online, OnlineSearch, Searchable, Takeover, Token, Trust,
     TrustError, Wanted,
 };

@@ -38,6 +38,9 @@ pub trait Link: fmt::Debug + Send + Sync {
     fn received(&self) -> u64;
     /// The present round trip.
     fn round_trip(&self) -> Duration;
+    /// This peer has to do with who is at the other end: so far a link carries no more than a stranger needs, where its transport tells them
+    /// apart. Said again it changes nothing.
+    fn admit(&self) {}
     /// Ends it: the other end is told.
     fn close(&self);
 }

@@ -26,6 +26,7 @@ use crate::link::{self, Arrival, Arrivals, Ending, Link, Obstacle, Rank, Unreach
 use crate::mirror::Mirror;
 use crate::relay::Hailer;
 use crate::socket::{Socket, canonical};
+use crate::stranger::{self, Room, Share, TooMuch};
 
 /// How often a link that has nothing to say says so: well before a home router forgets a mapping (RFC 4787 asks for two minutes,
 /// many give thirty seconds). Half of [`IDLE_MAX`] is left for its repetitions, should it get lost: the first five of them.
@@ -42,7 +43,7 @@ const PACKET_MAX: Duration = Duration::from_secs(10);
 /// session (both ends may have dialed), and as many again for those of other sessions and for strangers. Who dials beyond
 /// them is turned away before anything is computed for it, and from half as many on whoever dials has to show first that it is
 /// where it says (RFC 9000, section 8.1.2).
-const LINKS_MAX: usize = 4 * MEMBERS_MAX;
+pub(crate) const LINKS_MAX: usize = 4 * MEMBERS_MAX;
 /// How many datagrams' bytes wait to be read: a second of states at 2 Mbit/s.
 const DATAGRAMS_BYTES: usize = 256 * 1024;
 /// How long what came may wait to be acknowledged: so long as until the next beat, which that then goes along with. QUIC waits
@@ -221,9 +222,10 @@ fn transport() -> Result<Arc<TransportConfig>, StartError> {
         .keep_alive_interval(Some(KEEP_ALIVE))
         .max_idle_timeout(Some(IdleTimeout::try_from(IDLE_MAX).map_err(|_| StartError::NoCipher)?))
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
-        .max_concurrent_uni_streams(VarInt::from_u32(STREAMS_MAX))
+        // Until this peer has to do with it.
+        .max_concurrent_uni_streams(VarInt::from_u32(stranger::STREAMS_MAX))
         .stream_receive_window(VarInt::from_u32(WINDOW_BYTES))
-        .receive_window(VarInt::from_u32(WINDOW_BYTES))
+        .receive_window(VarInt::from_u32(stranger::WINDOW_BYTES))
         .send_window(u64::from(WINDOW_BYTES))
         .datagram_receive_buffer_size(Some(DATAGRAMS_BYTES))
         .datagram_send_buffer_size(DATAGRAMS_GIVEN_MAX)
@@ -269,11 +271,20 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
     let number = link::number();
     let (lanes, carrier) = Lanes::new();
     let is_relayed = Seat::at(connection.remote_address()).is_some();
-    let link = QuicLink { connection: connection.clone(), peer, number, is_relayed, lanes, unheard };
+    let room = Room::default();
+    let link = QuicLink {
+        connection: connection.clone(),
+        peer,
+        number,
+        is_relayed,
+        lanes,
+        unheard,
+        room: room.clone(),
+    };
     if arrivals.send(Arrival::Up(Arc::new(link))).await.is_err() {
         return;
     }
-    let reader = Reader { connection: connection.clone(), peer, number, arrivals: arrivals.clone() };
+    let reader = Reader { connection: connection.clone(), peer, number, arrivals: arrivals.clone(), room };
     let ended = tokio::select! {
         ended = reader.datagrams() => ended,
         ended = reader.streams() => ended,
@@ -303,6 +314,7 @@ struct Reader {
     peer: PeerId,
     number: u64,
     arrivals: Arrivals,
+    room: Room,
 }
 
 impl Reader {
@@ -326,9 +338,10 @@ impl Reader {
                 peer: self.peer,
                 number: self.number,
                 arrivals: self.arrivals.clone(),
+                room: self.room.clone(),
             };
             tokio::spawn(async move {
-                match timeout(PACKET_MAX, whole(&mut stream)).await {
+                match timeout(PACKET_MAX, whole(&mut stream, reader.room.share())).await {
                     Ok(Ok(bytes)) => reader.arrive(&bytes).await,
                     Ok(Err(error)) => tracing::debug!(peer = %reader.peer, %error, "half a packet"),
                     Err(_elapsed) => tracing::debug!(peer = %reader.peer, "a packet that never ended"),
@@ -359,6 +372,8 @@ enum Half {
     Read(#[from] ReadError),
     #[error(transparent)]
     Malformed(#[from] Malformed),
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
     #[error("it ended before it was whole")]
     Ended,
 }
@@ -368,12 +383,13 @@ async fn next(stream: &mut RecvStream) -> Result<Option<Chunk>, ReadError> {
 }
 
 /// The packet of a stream, once enough of it has come.
-async fn whole(stream: &mut RecvStream) -> Result<Vec<u8>, Half> {
+async fn whole(stream: &mut RecvStream, mut share: Share) -> Result<Vec<u8>, Half> {
     let mut gathering = Gathering::default();
     while let Some(piece) = next(stream).await? {
         if let Some(packet) = gathering.take(piece.offset, &piece.bytes)? {
             return Ok(packet);
         }
+        share.grow(gathering.kept())?;
     }
     Err(Half::Ended)
 }
@@ -388,6 +404,8 @@ struct QuicLink {
     is_relayed: bool,
     lanes: Lanes,
     unheard: Unheard,
+    /// What is kept of packets that are not whole.
+    room: Room,
 }
 
 impl Link for QuicLink {
@@ -426,7 +444,81 @@ impl Link for QuicLink {
         self.connection.rtt()
     }
 
+    fn admit(&self) {
+        self.room.open();
+        self.connection.set_max_concurrent_uni_streams(VarInt::from_u32(STREAMS_MAX));
+        self.connection.set_receive_window(VarInt::from_u32(WINDOW_BYTES));
+    }
+
     fn close(&self) {
         self.connection.close(BYE, b"");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_migration::{SessionId, Stamp};
+    use mainstay_wire::peer::{Word, lay_out};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::link::ARRIVALS_MAX;
+
+    fn word(number: u64, length: usize) -> Packet {
+        Packet::Word(Word { session: SessionId(1), stamp: Stamp::NOBODY, number, bytes: vec![0; length] })
+    }
+
+    async fn say(connection: &Connection, packet: &Packet) {
+        let mut pieces = lay_out(&packet.encode().into());
+        let mut stream = connection.open_uni().await.unwrap();
+        stream.write_all_chunks(&mut pieces).await.unwrap();
+        stream.finish().unwrap();
+        stream.stopped().await.unwrap();
+    }
+
+    /// Whoever has a peer's address could have it keep 2 MiB for each link, and a megabyte for each of 224 streams.
+    #[tokio::test]
+    async fn a_stranger_has_few_streams_and_little_is_kept_of_it_until_it_is_met() {
+        let (loopback, key) = (SocketAddr::from(([127, 0, 0, 1], 0)), Key::new().unwrap());
+        let (arrivals_in, mut arrivals) = mpsc::channel(ARRIVALS_MAX);
+        let quic = Quic::bind(loopback, &Key::new().unwrap(), arrivals_in).unwrap();
+        let tls = QuicClientConfig::try_from(key.client(ALPN, Whom::Anybody).unwrap()).unwrap();
+        let (config, endpoint) =
+            (quinn::ClientConfig::new(Arc::new(tls)), Endpoint::client(loopback).unwrap());
+        let connecting = endpoint.connect_with(config, quic.local_address().unwrap(), NAME).unwrap();
+        let connection = connecting.await.unwrap();
+        let Some(Arrival::Up(link)) = arrivals.recv().await else { panic!("a link stands") };
+
+        // Asked once: a stream is there or it is not.
+        let mut streams = Vec::new();
+        while let Ok(stream) = timeout(Duration::ZERO, connection.open_uni()).await {
+            streams.push(stream.unwrap());
+        }
+        assert_eq!(streams.len(), 8);
+        let taken = streams[0].write(&[0; 200_000]).await.unwrap();
+        assert_eq!(taken, 64 * 1024, "what it may have under way, and no offset lies beyond it");
+        drop(streams);
+
+        say(&connection, &word(1, 40_000)).await;
+        say(&connection, &word(2, 1)).await;
+        let mut seen = Vec::new();
+        let mut see = async |arrivals: &mut mpsc::Receiver<Arrival>, wanted: u64| {
+            while !seen.contains(&wanted) {
+                if let Some(Arrival::Packet { packet: Packet::Word(word), .. }) = arrivals.recv().await {
+                    seen.push(word.number);
+                }
+            }
+        };
+        see(&mut arrivals, 2).await;
+        link.admit();
+        say(&connection, &word(3, 40_000)).await;
+        see(&mut arrivals, 3).await;
+        say(&connection, &word(4, 1)).await;
+        see(&mut arrivals, 4).await;
+        assert_eq!(seen, [2, 3, 4], "a stranger says nothing long");
+        let mut streams = Vec::new();
+        for _ in 0..STREAMS_MAX / 2 {
+            streams.push(connection.open_uni().await.unwrap());
+        }
     }
 }

@@ -119,6 +119,21 @@ impl Reach {
         }
     }
 
+    /// Whether some link to it carries no more than a stranger's.
+    pub(crate) fn is_strange(&self, peer: PeerId) -> bool {
+        self.links.get(&peer).is_some_and(|links| !links.iter().all(Standing::is_admitted))
+    }
+
+    /// This peer has to do with it: its links carry all that links do.
+    pub(crate) fn admit(&mut self, peer: PeerId) {
+        self.links.get_mut(&peer).into_iter().flatten().for_each(Standing::admit);
+    }
+
+    /// Those whose links carry no more than strangers'.
+    pub(crate) fn strangers(&self) -> Vec<PeerId> {
+        self.links.keys().copied().filter(|peer| self.is_strange(*peer)).collect()
+    }
+
     /// Closes the links of those that have been strangers for too long.
     pub(crate) fn turn_out(&mut self, now: Instant, is_stranger: impl Fn(PeerId) -> bool) {
         self.strangers.retain(|peer, _| self.links.contains_key(peer) && is_stranger(*peer));
@@ -284,11 +299,11 @@ mod tests {
 
     /// A link that keeps nothing but where it leads, and how much has come over it.
     #[derive(Debug)]
-    struct To(u64, SocketAddr, AtomicU64);
+    struct To(u64, SocketAddr, AtomicU64, AtomicU64);
 
     impl To {
         fn new(number: u64, address: SocketAddr) -> Arc<Self> {
-            Arc::new(Self(number, address, AtomicU64::new(0)))
+            Arc::new(Self(number, address, AtomicU64::new(0), AtomicU64::new(0)))
         }
 
         fn answers(&self) {
@@ -318,6 +333,9 @@ mod tests {
         fn round_trip(&self) -> Duration {
             Duration::from_millis(50)
         }
+        fn admit(&self) {
+            self.3.fetch_add(1, Ordering::Relaxed);
+        }
         fn close(&self) {}
     }
 
@@ -340,6 +358,20 @@ mod tests {
         let relayed = if reach.is_heard(OTHER) { BTreeMap::new() } else { relayed };
         let due = reach.due(now, &wanted, &BTreeSet::new(), &relayed);
         due.into_iter().flat_map(|card| card.addresses).collect()
+    }
+
+    #[test]
+    fn whoever_is_met_is_no_stranger_on_any_link_and_told_so_once() {
+        let mut reach = Reach::new(ME);
+        let (one, other) = (To::new(1, direct()), To::new(2, through_relay()));
+        reach.up(Arc::clone(&one) as _);
+        assert_eq!(reach.strangers(), [OTHER]);
+        reach.admit(OTHER);
+        assert!(reach.strangers().is_empty());
+        reach.up(Arc::clone(&other) as _);
+        assert!(reach.is_strange(OTHER), "a new link knows nothing");
+        reach.admit(OTHER);
+        assert_eq!([one, other].map(|link| link.3.load(Ordering::Relaxed)), [1, 1]);
     }
 
     #[test]

@@ -27,11 +27,32 @@ pub(crate) struct Standing {
     /// Since when nothing has come in answer to what was sent.
     unanswered: Option<Instant>,
     pub(crate) is_silent: bool,
+    /// Whether this peer has to do with who is at its end.
+    is_admitted: bool,
 }
 
 impl Standing {
     pub(crate) fn new(link: Arc<dyn Link>) -> Self {
-        Self { link, received: 0, heard: None, sent: Cell::new(0), unanswered: None, is_silent: false }
+        Self {
+            link,
+            received: 0,
+            heard: None,
+            sent: Cell::new(0),
+            unanswered: None,
+            is_silent: false,
+            is_admitted: false,
+        }
+    }
+
+    /// Once is enough.
+    pub(crate) fn admit(&mut self) {
+        if !std::mem::replace(&mut self.is_admitted, true) {
+            self.link.admit();
+        }
+    }
+
+    pub(crate) const fn is_admitted(&self) -> bool {
+        self.is_admitted
     }
 
     pub(crate) fn send(&self, bytes: Bytes, way: Way, rank: Rank) -> Result<(), Obstacle> {

@@ -10,6 +10,7 @@
 //! of any bytes in one piece that are no longer than a row each is known from others, as across the disks of RAID 5; and of the two
 //! lengths, further apart than a datagram is long, one is always there.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -28,6 +29,8 @@ const AGAIN: usize = LENGTH + ROW;
 const PAST: usize = AGAIN + LENGTH;
 /// In how many pieces apart from each other a stream may come: of the longest, more than half as many as it has datagrams.
 const APART_MAX: usize = 1_024;
+/// In pages of so many bytes what has come is kept: one that is far ahead takes up no more.
+const PAGE: usize = 1_024;
 /// The longest stream: a packet, its parity and two lengths.
 const STREAM_MAX: usize = PACKET_BYTES_MAX + ROW + 2 * LENGTH;
 
@@ -66,8 +69,8 @@ fn parity(packet: &[u8]) -> Bytes {
 /// The pieces of one stream, in whatever order they come.
 #[derive(Debug, Clone, Default)]
 pub struct Gathering {
-    /// As they lie there; what is missing between them is 0.
-    stream: Vec<u8>,
+    /// Of those pages of it of which anything is there; what is missing of them is 0.
+    pages: BTreeMap<usize, Box<[u8; PAGE]>>,
     /// What is there, in order, none next to another.
     here: Vec<Range<usize>>,
 }
@@ -84,8 +87,7 @@ impl Gathering {
         if ends > STREAM_MAX {
             return Err(Malformed::Huge { length: ends });
         }
-        self.reach(ends);
-        self.stream[begins..ends].copy_from_slice(piece);
+        self.keep(begins, piece);
         self.is_here(begins..ends);
         if self.here.len() > APART_MAX {
             return Err(Malformed::Scattered { max: APART_MAX });
@@ -99,21 +101,44 @@ impl Gathering {
         if missing.start < length && missing.len() > parity {
             return Ok(None);
         }
-        self.reach(place(length + parity));
+        // All but a row of it has come.
+        let mut stream = self.laid_out(place(length + parity));
         for byte in missing.start..missing.end.min(length) {
             let others = (byte % parity..length + parity).step_by(parity).filter(|other| *other != byte);
-            self.stream[place(byte)] = others.fold(0, |sum, other| sum ^ self.stream[place(other)]);
+            stream[place(byte)] = others.fold(0, |sum, other| sum ^ stream[place(other)]);
         }
         let first = length.min(ROW);
-        let mut packet = self.stream[LENGTH..LENGTH + first].to_vec();
-        packet.extend_from_slice(&self.stream[place(first)..place(first) + length - first]);
+        let mut packet = stream[LENGTH..LENGTH + first].to_vec();
+        packet.extend_from_slice(&stream[place(first)..place(first) + length - first]);
         Ok(Some(packet))
     }
 
-    fn reach(&mut self, end: usize) {
-        if self.stream.len() < end {
-            self.stream.resize(end, 0);
+    /// How many bytes of memory it takes up: about as many as have come.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.pages.len() * PAGE
+    }
+
+    fn keep(&mut self, mut begins: usize, mut piece: &[u8]) {
+        while !piece.is_empty() {
+            let (page, at) = (begins / PAGE, begins % PAGE);
+            let (here, rest) = piece.split_at(piece.len().min(PAGE - at));
+            let kept = self.pages.entry(page).or_insert_with(|| Box::new([0; PAGE]));
+            kept[at..at + here.len()].copy_from_slice(here);
+            (begins, piece) = (begins + here.len(), rest);
         }
+    }
+
+    /// The stream up to there.
+    fn laid_out(&self, end: usize) -> Vec<u8> {
+        let mut stream = vec![0; end];
+        for (page, kept) in &self.pages {
+            let begins = page * PAGE;
+            if let Some(room) = stream.get_mut(begins..end.min(begins + PAGE)) {
+                room.copy_from_slice(&kept[..room.len()]);
+            }
+        }
+        stream
     }
 
     fn is_here(&mut self, mut piece: Range<usize>) {
@@ -130,8 +155,11 @@ impl Gathering {
     fn length(&self) -> Option<usize> {
         let has = |place: &usize| self.here.iter().any(|it| it.start <= *place && place + LENGTH <= it.end);
         let place = [0, AGAIN].into_iter().find(has)?;
-        let bytes = self.stream[place..].first_chunk::<LENGTH>()?;
-        usize::try_from(u32::from_be_bytes(*bytes)).ok()
+        let mut bytes = [0; LENGTH];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = self.pages.get(&((place + at) / PAGE))?[(place + at) % PAGE];
+        }
+        usize::try_from(u32::from_be_bytes(bytes)).ok()
     }
 
     /// From the first to the last byte that is missing, of so many that lie there besides the lengths.
@@ -233,6 +261,16 @@ mod tests {
         let mut shreds = (0..).map(|at| gathering.take(10_000 + 2 * at, &[0]));
         assert!(shreds.by_ref().take(APART_MAX).all(|taken| taken == Ok(None)));
         assert_eq!(shreds.next(), Some(Err(Malformed::Scattered { max: APART_MAX })));
+    }
+
+    /// One byte at the end of the longest packet took as much memory as the packet, for whoever has a peer's address.
+    #[test]
+    fn what_is_far_ahead_takes_up_no_more_than_has_come() {
+        let mut gathering = Gathering::default();
+        assert_eq!(gathering.take(1_040_000, &[0]), Ok(None));
+        assert_eq!(gathering.kept(), PAGE);
+        assert_eq!(gathering.take(2 * PAGE as u64, &[0; PAGE]), Ok(None));
+        assert_eq!(gathering.kept(), 2 * PAGE);
     }
 
     #[test]

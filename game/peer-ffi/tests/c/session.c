@@ -143,7 +143,7 @@ static void hear(struct game *game, const MainstayEvent *event) {
         const uint8_t *end = event->length == 0 ? NULL : memchr(event->bytes, '\n', event->length);
         int first = (int)(end == NULL ? event->length : (size_t)(end - event->bytes));
         printf("%llu progress stage %d runs %d left %llu waits %.*s\n", (unsigned long long)game->counter, (int)event->stage,
-               (int)event->acts, (unsigned long long)event->tick, first, (const char *)event->bytes);
+               (int)event->acts, (unsigned long long)event->tick, first, first == 0 ? "" : (const char *)event->bytes);
         break;
     }
     case MAINSTAY_EVENT_KIND_DISCARD:

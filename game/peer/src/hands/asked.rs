@@ -92,7 +92,8 @@ impl Hands {
     }
 
     /// This peer may be certified (anew), also where its game hears nothing of it: what its lobby was told before was of an epoch that is
-    /// over, or another host's, who may not have come to tell it.
+    /// over, or another host's, who may not have come to tell it. So with whom it threw out, be it before it was certified, or a host before it did:
+    /// the lobby would let them in again.
     pub(super) fn keep_listed(&mut self, id: SessionId) {
         if let Some(Place { life: Life::In(session), listed, .. }) = self.places.get_mut(&id) {
             let reigns = session.is_host().then(|| session.stamp().epoch);
@@ -103,8 +104,11 @@ impl Hands {
     }
 
     pub(super) fn list_anew(&self, id: SessionId) {
-        let listings = self.places.get(&id).map(|place| place.said.listings());
-        self.list(id, &listings.unwrap_or_default());
+        let Some(place) = self.places.get(&id) else { return };
+        self.list(id, &place.said.listings());
+        if let Life::In(session) = &place.life {
+            session.roster().kicked.iter().for_each(|peer| self.kick_online(id, *peer));
+        }
     }
 
     /// What its host says of a session counts in its lobby.
@@ -252,7 +256,7 @@ impl Hands {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::net::SocketAddr;
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, Sender, channel};
@@ -269,7 +273,7 @@ mod tests {
     use crate::hands::place::Outside;
     use crate::key::Key;
     use crate::link::ARRIVALS_MAX;
-    use crate::lobby::{Done, Joining, Line, Listed, Lobby, News};
+    use crate::lobby::{Done, Heeded, Joining, Line, Lobby, News};
     use crate::mailbox::Mailbox;
     use crate::quic::Quic;
     use crate::seat::SessionOptions;
@@ -298,7 +302,14 @@ mod tests {
 
     /// A lobby that only takes down what its host says of the session.
     #[derive(Debug)]
-    struct Notes(Sender<(Listing, Epoch)>);
+    struct Notes(Sender<String>);
+
+    impl Notes {
+        fn note(&self, errand: Errand) -> Heeded {
+            self.0.send(format!("{errand:?}")).unwrap();
+            Heeded::Yes
+        }
+    }
 
     impl Lobby for Notes {
         fn ask(&mut self, _: &Question) -> Option<Ruling> {
@@ -316,19 +327,19 @@ mod tests {
         fn seen_as(&mut self, _: SocketAddr) -> Done {
             Done::Yes
         }
-        fn kick(&mut self, _: PeerId, _: Epoch) -> Done {
-            Done::Yes
+        fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Heeded {
+            self.note(Errand::Kick { peer, epoch })
         }
-        fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed {
-            self.0.send((listing, epoch)).unwrap();
-            Listed::Yes
+        fn list(&mut self, listing: Listing, epoch: Epoch) -> Heeded {
+            self.note(Errand::List { listing, epoch })
         }
         fn leave(&mut self) {}
     }
 
-    /// Its game has given no state, so it is asked for none, and hears nothing.
+    /// Its game has given no state, so it is asked for none, and hears nothing. What its lobby was told of an epoch that is over it may have refused:
+    /// so whom a host threw out before it was certified came back in.
     #[tokio::test]
-    async fn a_host_that_is_certified_anew_says_its_listings_anew() {
+    async fn a_host_that_is_certified_anew_says_its_listings_and_whom_it_threw_out_anew() {
         let key = Key::new().unwrap();
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (_commands_in, commands) = mpsc::channel(1);
@@ -344,7 +355,7 @@ mod tests {
         let certified =
             |epoch| Certificate { epoch: Epoch(epoch), host: me, proof: Proof::Lobby(Signature::default()) };
         let session = Session::found_certified(now, config.clone(), &certified(1)).unwrap();
-        let (noted, notes): (_, Receiver<(Listing, Epoch)>) = channel();
+        let (noted, notes): (_, Receiver<String>) = channel();
         let (line, _thread) =
             Line::start(id, Box::new(Notes(noted)), hands.brought.clone(), hands.clock).unwrap();
         let outside = Outside::Lobby { line: Some(line), moored: None };
@@ -352,10 +363,14 @@ mod tests {
         hands.settle_in(id);
 
         let heard = || notes.recv_timeout(Duration::from_secs(10)).unwrap();
-        let closed = Listing::Joining(Joining::Closed);
-        hands.obey(Command::List { seat, listing: closed });
-        assert_eq!(heard(), (closed, Epoch(1)));
+        let listing = Listing::Joining(Joining::Closed);
+        let closed = |epoch| format!("{:?}", Errand::List { listing, epoch: Epoch(epoch) });
+        let kicked = |epoch| format!("{:?}", Errand::Kick { peer: PeerId(7), epoch: Epoch(epoch) });
+        hands.obey(Command::List { seat, listing });
+        assert_eq!(heard(), closed(1));
+        hands.obey(Command::Give { seat, input: Input::Kick(PeerId(7)) });
+        assert_eq!(heard(), kicked(1));
         hands.give(id, Input::Lobby { asked: now, ruling: Ruling::Host(certified(2)) });
-        assert_eq!(heard(), (closed, Epoch(2)));
+        assert_eq!(BTreeSet::from([heard(), heard()]), BTreeSet::from([closed(2), kicked(2)]));
     }
 }

@@ -59,6 +59,7 @@ impl Hands {
     /// Looks after links: dials whom this peer should have one to, tells the rules to whom it has one and others where members are, and measures.
     pub(super) fn tend(&mut self, now: Instant) {
         self.reach.look(now);
+        self.reach.strangers().into_iter().for_each(|peer| self.admit(peer));
         let (mut wanted, mut asked) = (BTreeSet::new(), BTreeSet::new());
         let mut news = Vec::new();
         let (mut trips, mut links) = (Vec::new(), Vec::new());

@@ -21,7 +21,7 @@ const CALL_WITHIN: Duration = Duration::from_millis(1_500);
 pub(super) struct Longest(pub(super) u64);
 
 /// A lobby.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Door {
     agent: ureq::Agent,
     url: String,
@@ -30,7 +30,7 @@ pub(super) struct Door {
 }
 
 /// What says which player comes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Shows {
     Nothing,
     /// A login's token.
@@ -126,6 +126,18 @@ impl Door {
         self.read(self.show(by, self.agent.post(self.at(path))).send_json(body))
     }
 
+    /// As [`Door::post`], of what it makes once however often it is asked for under that key.
+    pub(super) fn make<T: DeserializeOwned>(
+        &self,
+        by: As<'_>,
+        path: &str,
+        key: &str,
+        body: &impl Serialize,
+    ) -> Result<Answered<T>, LobbyError> {
+        let request = self.agent.post(self.at(path)).header("Idempotency-Key", key);
+        self.read(self.show(by, request).send_json(body))
+    }
+
     pub(super) fn put<T: DeserializeOwned>(
         &self,
         by: As<'_>,
@@ -144,9 +156,13 @@ impl Door {
         self.read(self.show(by, self.agent.patch(self.at(path))).send_json(body))
     }
 
-    pub(super) fn delete(&self, by: As<'_>, path: &str) -> Result<StatusCode, LobbyError> {
+    pub(super) fn delete(&self, by: As<'_>, path: &str) -> Result<Answered<()>, LobbyError> {
         let answered = self.show(by, self.agent.delete(self.at(path))).call();
-        answered.map(|answer| answer.status()).map_err(|source| self.failed(source))
+        // What is gone is told without a body.
+        match answered {
+            Ok(answer) if answer.status().is_success() => Ok(Answered::Yes(())),
+            answered @ (Ok(_) | Err(_)) => self.read(answered),
+        }
     }
 
     fn at(&self, path: &str) -> String {

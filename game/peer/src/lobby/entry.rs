@@ -14,6 +14,7 @@ use ureq::http::StatusCode;
 use super::address::at;
 use super::door::{Answered, As};
 use super::guest::Guest;
+use super::making::make;
 use super::member::{Member, cards};
 use super::signed::{certificate_of, pass_of};
 use super::{Bound, LobbyError, NewSession, Online, Searchable};
@@ -81,7 +82,7 @@ pub(crate) fn create(
         attributes: new.attributes.told(),
         member: guest.says(CanBeHost::Yes),
     };
-    let answer = guest.door.post(As::Player, "/v1/lobbies/online/sessions", &request)?.granted()?;
+    let answer = make(&guest.door, &guest.key, &request)?;
     Entered::new(guest, &answer, CanBeHost::Yes)
 }
 

@@ -15,7 +15,7 @@ use mainstay_wire::peer::Card;
 use tokio::sync::mpsc;
 
 use super::listing::REFUSED_FOR;
-use super::{Done, Listed, Listing, Lobby, News, NotListed};
+use super::{Done, Heeded, Listing, Lobby, News, NotListed};
 use crate::Closing;
 use crate::clock::Clock;
 use crate::relay::Berth;
@@ -126,9 +126,17 @@ struct Slate(Mutex<Owed>);
 struct Owed {
     introduction: Option<CanBeHost>,
     seen_as: Option<SocketAddr>,
-    kicks: BTreeMap<PeerId, Epoch>,
+    kicks: BTreeMap<PeerId, Kick>,
     /// Of each kind one.
     listings: Vec<Said>,
+}
+
+/// Whom a host throws out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kick {
+    epoch: Epoch,
+    /// When it was refused first, and last.
+    refused: Option<(Instant, Instant)>,
 }
 
 /// What a host says of its session.
@@ -147,8 +155,8 @@ impl Owed {
             Errand::Introduce(can_be_host) => self.introduction = Some(can_be_host),
             Errand::SeenAs(address) => self.seen_as = Some(address),
             Errand::Kick { peer, epoch } => {
-                if self.kicks.len() < MEMBERS_MAX {
-                    self.kicks.insert(peer, epoch);
+                if self.kicks.len() < MEMBERS_MAX || self.kicks.contains_key(&peer) {
+                    self.kicks.insert(peer, Kick { epoch, refused: None });
                 }
             }
             Errand::List { listing, epoch } => {
@@ -178,27 +186,38 @@ impl Slate {
         {
             self.change(|owed| owed.seen_as = owed.seen_as.filter(|newer| *newer != address));
         }
-        for (peer, epoch) in kicks {
-            if lobby.kick(peer, epoch) == Done::Yes {
-                self.change(|owed| owed.kicks.retain(|other, newer| (*other, *newer) != (peer, epoch)));
-            }
+        let is_due =
+            |refused: Option<(Instant, Instant)>| refused.is_none_or(|(_, last)| now >= last + AGAIN);
+        for (peer, kick) in kicks.into_iter().filter(|(_, kick)| is_due(kick.refused)) {
+            let next = match lobby.kick(peer, kick.epoch) {
+                Heeded::Yes => None,
+                // Nor would it answer the next one, and a question waits.
+                Heeded::NotYet => break,
+                Heeded::Refused { code, detail } => {
+                    tracing::debug!(%peer, code, detail, "the lobby throws nobody out");
+                    still_refused(kick.refused, now).map(|refused| Kick { refused: Some(refused), ..kick })
+                }
+            };
+            self.change(|owed| match (owed.kicks.get(&peer) == Some(&kick), next) {
+                (true, Some(next)) => drop(owed.kicks.insert(peer, next)),
+                (true, None) => drop(owed.kicks.remove(&peer)),
+                // It is owed anew meanwhile.
+                (false, _) => {}
+            });
         }
-        let is_due = |said: &Said| said.refused.is_none_or(|(_, last)| now >= last + AGAIN);
-        let said = listings.into_iter().filter(is_due);
+        let said = listings.into_iter().filter(|said| is_due(said.refused));
         said.filter_map(|said| self.list(lobby, now, said)).collect()
     }
 
     fn list(&self, lobby: &mut dyn Lobby, now: Instant, said: Said) -> Option<NotListed> {
         let Said { listing, epoch, refused } = said;
         let (next, given_up) = match lobby.list(listing, epoch) {
-            Listed::Yes => (None, None),
-            Listed::NotYet => (Some(said), None),
-            Listed::Refused { code, detail } => {
-                let first = refused.map_or(now, |(first, _)| first);
-                let given_up = now >= first + REFUSED_FOR;
-                let again = Said { refused: Some((first, now)), ..said };
-                (Some(again).filter(|_| !given_up), given_up.then_some(NotListed { listing, code, detail }))
-            }
+            Heeded::Yes => (None, None),
+            Heeded::NotYet => (Some(said), None),
+            Heeded::Refused { code, detail } => match still_refused(refused, now) {
+                Some(refused) => (Some(Said { refused: Some(refused), ..said }), None),
+                None => (None, Some(NotListed { listing, code, detail })),
+            },
         };
         // What the game says by now takes the place of this.
         self.change(|owed| {
@@ -213,6 +232,12 @@ impl Slate {
         })
         .and(given_up)
     }
+}
+
+/// When something was refused first, and now once more; `None` where it has been for so long that it is given up.
+fn still_refused(before: Option<(Instant, Instant)>, now: Instant) -> Option<(Instant, Instant)> {
+    let first = before.map_or(now, |(first, _)| first);
+    (now < first + REFUSED_FOR).then_some((first, now))
 }
 
 /// What a lobby said to something that was asked at that moment, and what came with it.
@@ -309,12 +334,13 @@ mod tests {
         fn seen_as(&mut self, address: SocketAddr) -> Done {
             self.hear(Errand::SeenAs(address))
         }
-        fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
-            self.hear(Errand::Kick { peer, epoch })
+        fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Heeded {
+            self.hear(Errand::Kick { peer, epoch });
+            Heeded::Yes
         }
-        fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed {
+        fn list(&mut self, listing: Listing, epoch: Epoch) -> Heeded {
             self.hear(Errand::List { listing, epoch });
-            Listed::Yes
+            Heeded::Yes
         }
         fn leave(&mut self) {}
     }
@@ -386,6 +412,16 @@ mod tests {
     struct Refuses {
         times: usize,
         heard: Vec<Listing>,
+        kicks: usize,
+    }
+
+    impl Refuses {
+        fn says(&self, heard: usize) -> Heeded {
+            if heard > self.times {
+                return Heeded::Yes;
+            }
+            Heeded::Refused { code: "MS-G014".to_owned(), detail: "another is host".to_owned() }
+        }
     }
 
     impl Lobby for Refuses {
@@ -404,15 +440,13 @@ mod tests {
         fn seen_as(&mut self, _: SocketAddr) -> Done {
             Done::Yes
         }
-        fn kick(&mut self, _: PeerId, _: Epoch) -> Done {
-            Done::Yes
+        fn kick(&mut self, _: PeerId, _: Epoch) -> Heeded {
+            self.kicks += 1;
+            self.says(self.kicks)
         }
-        fn list(&mut self, listing: Listing, _: Epoch) -> Listed {
+        fn list(&mut self, listing: Listing, _: Epoch) -> Heeded {
             self.heard.push(listing);
-            if self.heard.len() > self.times {
-                return Listed::Yes;
-            }
-            Listed::Refused { code: "MS-G014".to_owned(), detail: "another is host".to_owned() }
+            self.says(self.heard.len())
         }
         fn leave(&mut self) {}
     }
@@ -425,10 +459,11 @@ mod tests {
             let slate = Slate::default();
             let mut lobby = Refuses { times, ..Refuses::default() };
             slate.change(|owed| owed.owe(Errand::List { listing, epoch: Epoch::FIRST }));
+            slate.change(|owed| owed.owe(Errand::Kick { peer: PeerId(2), epoch: Epoch::FIRST }));
             // Asked twice as often as what is refused is said again.
             let moments = (0..60).map(|at| began + at * AGAIN / 2);
             let told: Vec<NotListed> = moments.flat_map(|now| slate.pay(&mut lobby, now)).collect();
-            assert_eq!((lobby.heard.len(), told.len()), (tried, given_up));
+            assert_eq!((lobby.heard.len(), lobby.kicks, told.len()), (tried, tried, given_up));
             assert!(told.iter().all(|it| it.listing == listing && it.code == "MS-G014"), "{told:?}");
         }
     }

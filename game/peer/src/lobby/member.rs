@@ -1,6 +1,6 @@
 //! One member's calls to its lobby.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,14 @@ use super::door::{Answered, As, is_passing};
 use super::entry::berth_of;
 use super::guest::Guest;
 use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
-use super::{Done, Listed, Listing, Lobby, LobbyError, News, Token};
+use super::{Done, Heeded, Listing, Lobby, LobbyError, News, Token};
 use crate::key::id_of;
 
 /// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
 const RENEW_AGAIN: Duration = Duration::from_secs(60);
+
+/// How many keys are remembered, before those who are members now come in: four times the largest session's.
+const KEYS_MAX: usize = 256;
 
 /// A member of a session.
 #[derive(Debug)]
@@ -33,8 +36,10 @@ pub(crate) struct Member {
     guest: Guest,
     session: String,
     token: Token,
-    /// Members' keys as the lobby writes them.
+    /// Members' keys as the lobby writes them, and of some who were members.
     keys: BTreeMap<PeerId, String>,
+    /// Whom the lobby keeps out.
+    kicked: BTreeSet<PeerId>,
     can_be_host: CanBeHost,
     /// How often the session has changed, as far as this member has read.
     revision: u64,
@@ -105,6 +110,7 @@ impl Member {
             session: answer.session.id.to_string(),
             token: answer.token.as_str().into(),
             keys: BTreeMap::new(),
+            kicked: BTreeSet::new(),
             can_be_host,
             revision: answer.session.revision,
             clock: LobbyClock::of(answer),
@@ -119,10 +125,16 @@ impl Member {
         let keys = session.members.iter().filter_map(|member| {
             Some((bytes::<32>(&member.peer).and_then(|key| id_of(&key))?, member.peer.clone()))
         });
-        self.keys = keys.collect();
+        let keys: BTreeMap<PeerId, String> = keys.collect();
+        // Whom a host throws out may have gone before its lobby hears of it.
+        if self.keys.len() > KEYS_MAX {
+            self.keys.clear();
+        }
+        self.keys.extend(keys);
         self.revision = session.revision;
         let kicked = session.kicked.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key)));
-        self.news.extend(kicked.map(News::Kicked));
+        self.kicked = kicked.collect();
+        self.news.extend(self.kicked.iter().copied().map(News::Kicked));
         self.news.retain(|news| !matches!(news, News::Members(_)));
         self.news.push(News::Members(cards(session)));
     }
@@ -337,34 +349,51 @@ impl Lobby for Member {
         self.update()
     }
 
-    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done {
-        let Some(key) = self.key_of(peer) else { return Done::Yes };
+    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Heeded {
+        // Whom the lobby keeps out by its own word is known already.
+        if self.kicked.contains(&peer) {
+            return Heeded::Yes;
+        }
+        let Some(key) = self.key_of(peer) else {
+            return Heeded::Refused {
+                code: refused::NOT_MEMBER.to_owned(),
+                detail: format!("{peer} is unknown"),
+            };
+        };
         let place = self.place(&format!("/members/{key}?epoch={}", epoch.0));
         match self.heard(self.guest.door.delete(As::Member(&self.token), &place)) {
-            Some(status) if is_passing(status) => Done::NotYet,
-            Some(_done_or_of_no_use) => Done::Yes,
-            None => Done::NotYet,
+            Some(Answered::Yes(())) => {
+                self.kicked.insert(peer);
+                Heeded::Yes
+            }
+            Some(Answered::No(status, problem)) => match problem.code.as_str() {
+                // For nobody's sake: this peer itself is out, or the session is over.
+                refused::KICKED | refused::NOT_FOUND | refused::OVER => Heeded::Yes,
+                _ if is_passing(status) => Heeded::NotYet,
+                _ => Heeded::Refused { code: problem.code, detail: problem.detail },
+            },
+            None => Heeded::NotYet,
         }
     }
 
-    fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed {
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Heeded {
         let said = self.guest.door.patch::<SessionView>(
             As::Member(&self.token),
             &self.place(""),
             &listing.update(epoch.0),
         );
         match self.heard(said) {
-            Some(Answered::Yes(_)) => Listed::Yes,
+            Some(Answered::Yes(_)) => Heeded::Yes,
             Some(Answered::No(status, problem)) => {
                 // Whoever was counted as lost comes in again first.
                 let _ruling = self.ruling(status, &problem);
                 if is_passing(status) || problem.code == refused::NOT_MEMBER {
-                    Listed::NotYet
+                    Heeded::NotYet
                 } else {
-                    Listed::Refused { code: problem.code, detail: problem.detail }
+                    Heeded::Refused { code: problem.code, detail: problem.detail }
                 }
             }
-            None => Listed::NotYet,
+            None => Heeded::NotYet,
         }
     }
 

@@ -4,7 +4,7 @@
 //! question that was lost is forgotten here.
 //!
 //! - `door` is HTTP to a lobby, and `address` where it is; `trust` is whose word counts for it;
-//! - `token` is what is shown there, and printed nowhere; `guest` is who comes, `entry` how a session is made or joined, `signed` what the lobby signs about it;
+//! - `token` is what is shown there, and printed nowhere; `guest` is who comes, `entry` how a session is joined and `making` how it is made, `signed` what the lobby signs about it;
 //! - `member` are a member's calls, on a thread of its own: `line`; `listing` is what its host says of a session;
 //! - `search` finds sessions, by their `attributes`.
 
@@ -15,6 +15,7 @@ mod entry;
 mod guest;
 mod line;
 mod listing;
+mod making;
 mod member;
 mod search;
 mod signed;
@@ -123,10 +124,10 @@ pub enum Done {
     NotYet,
 }
 
-/// What came of what a host says of its session.
+/// What came of what a host says: of its session, or that it throws somebody out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    /// It is listed so.
+pub enum Heeded {
+    /// It is so.
     Yes,
     /// It did not get there: it is said again.
     NotYet,
@@ -171,9 +172,9 @@ pub trait Lobby: fmt::Debug + Send {
     /// Says that others see this peer there now.
     fn seen_as(&mut self, address: SocketAddr) -> Done;
     /// As host of that epoch: throws somebody out for ever.
-    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Done;
+    fn kick(&mut self, peer: PeerId, epoch: Epoch) -> Heeded;
     /// As host of that epoch: says what the session is like.
-    fn list(&mut self, listing: Listing, epoch: Epoch) -> Listed;
+    fn list(&mut self, listing: Listing, epoch: Epoch) -> Heeded;
     /// Leaves.
     fn leave(&mut self);
 }
