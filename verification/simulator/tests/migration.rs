@@ -11,7 +11,7 @@ use mainstay_simulator::migration::{
 /// So many that each kind of fault strikes often: some twenty seconds of the dev profile; `./check` lives more.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=100;
 /// In how many worlds a missing guard must be found.
-const FOUND_WITHIN: u64 = 40;
+const FOUND_WITHIN: u64 = 160;
 
 fn holds(report: &Report) {
     assert_eq!(report.broken, None, "seed {}", report.seed);
@@ -356,7 +356,9 @@ fn without_the_writers_seal_a_liar_replaces_the_game() {
 
 #[test]
 fn without_a_memory_of_names_a_new_host_rewrites_the_past() {
-    is_missed(&[Guard::Past], "whoever knows the past notices");
+    let law = "whoever knows the past notices";
+    is_missed_in(run_under::<Lacking>, (Arbiter::Lobby, 1), &[Guard::Past], law);
+    is_missed_in(run_under::<Lacking>, (Arbiter::Majority, 41), &[Guard::Past], law);
 }
 
 #[test]
