@@ -24,7 +24,7 @@ pub(crate) use self::limits::Limits;
 pub use self::signer::KeyError;
 use self::signer::Signer;
 use self::watched::LobbyHands;
-pub(crate) use self::watched::{Watched, Watching};
+pub(crate) use self::watched::{Watched, Watcher, Watching};
 use crate::error::StartError;
 use crate::relay::Tickets;
 

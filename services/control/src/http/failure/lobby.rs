@@ -38,8 +38,9 @@ impl Failure {
     }
 
     pub(in crate::http) fn too_many_watch() -> Self {
-        let detail = "as many watch sessions, or this one, as can".to_owned();
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "MS-G020", detail, "end streams of sessions that are over")
+        let detail =
+            "as many watch sessions, or this one, as can, or this caller watches it often enough".to_owned();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "MS-G020", detail, "end streams that nobody reads")
     }
 
     pub(in crate::http) fn not_own(session: SessionId) -> Self {

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive};
 use axum::response::{IntoResponse as _, Response, Sse};
 use mainstay_core::SessionId;
-use mainstay_lobby::Rejection;
+use mainstay_lobby::{Rejection, Session};
 use mainstay_wire::native::SessionView;
 use mainstay_wire::problem::Problem;
 use serde_json::json;
@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 use super::super::super::App;
 use super::super::super::failure::{Failure, Native};
 use super::{Looks, lobby, look, looks, session_of};
-use crate::lobby::{Lobbies, Watching};
+use crate::lobby::{Lobbies, Watcher, Watching};
 
 /// How often a stream says that it lives: well within the minute after which proxies give up.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
@@ -45,15 +45,24 @@ async fn watch(
 ) -> Result<Response, Native> {
     let looks = looks(&app, &headers)?;
     let (lobbies, session) = (lobby(&app)?, session_of(&named)?);
-    // Watched before it is read, so that no change falls in between.
-    let watching = lobbies.watched().watch(session).ok_or_else(Failure::too_many_watch)?;
-    look(&app, session).await?;
+    let watcher = watcher(&looks, &look(&app, session).await?.session);
+    // Watched before it is read for the stream, so that no change falls in between.
+    let watching = lobbies.watched().watch(session, watcher).ok_or_else(Failure::too_many_watch)?;
     let telling = Telling { lobbies: lobbies.clone(), looks, session, watching: Some(watching), told: None };
     let events = futures_util::stream::unfold(telling, |mut telling| async move {
         let event = telling.next().await?;
         Some((Ok::<_, Infallible>(event), telling))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE_EVERY)).into_response())
+}
+
+fn watcher(looks: &Looks, session: &Session) -> Watcher {
+    match looks {
+        Looks::Member(member) if looks.is_member_of(session) => Watcher::Member(member.peer),
+        Looks::Member(_) | Looks::Player(_) | Looks::Studio(_) | Looks::Anybody => {
+            Watcher::Other(looks.counted())
+        }
+    }
 }
 
 struct Telling {

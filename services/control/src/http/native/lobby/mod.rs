@@ -192,13 +192,21 @@ impl Looks {
     /// Whether it is told where a session's members are.
     fn addresses(&self, session: &Session) -> Addresses {
         match self {
-            Self::Member(member)
-                if member.session == session.id && session.members.contains_key(&member.peer) =>
-            {
+            Self::Studio(_) => Addresses::Told,
+            Self::Member(_) | Self::Player(_) | Self::Anybody if self.is_member_of(session) => {
                 Addresses::Told
             }
-            Self::Studio(_) => Addresses::Told,
             Self::Member(_) | Self::Player(_) | Self::Anybody => Addresses::Untold,
+        }
+    }
+
+    /// Whether it shows a member's token, and that is one still.
+    fn is_member_of(&self, session: &Session) -> bool {
+        match self {
+            Self::Member(member) => {
+                member.session == session.id && session.members.contains_key(&member.peer)
+            }
+            Self::Player(_) | Self::Studio(_) | Self::Anybody => false,
         }
     }
 }
