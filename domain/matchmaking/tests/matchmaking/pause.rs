@@ -44,7 +44,7 @@ fn tickets_give_up_and_are_cancelled_meanwhile() {
     let mut world = World::new(spec(2, 2, vec![]));
     world.run(Command::Pause).unwrap();
     let alice = world.solo("alice", &[]);
-    world.seconds(3600);
+    world.seconds(600);
     assert_eq!(world.status(alice), "Canceled");
 }
 
