@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use mainstay_core::{MatchId, StateMachine as _, Tenure, TicketId};
-use mainstay_matchmaking::{BackfillTicket, Caller, Owed, Queue, Target, Ticket};
+use mainstay_matchmaking::{BackfillTicket, Owed, Queue, Target, Ticket};
 use mainstay_runtime::{Hands, TakenUp};
 use tokio::sync::watch;
 
