@@ -288,7 +288,7 @@ impl<G: Guards> Session<G> {
         let standbys = self.successors(now).take(copies);
         let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds));
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
-        let goes_along = self.config.level != Level::None;
+        let goes_along = self.hands_on();
         let safe = self.as_host(|reign| {
             // What came while it had no majority counts once it has one.
             let rose = held_by_enough > reign.durable
