@@ -109,12 +109,12 @@ fn random_ids_have_no_key() {
 /// they would answer with the server of the match before.
 #[test]
 fn a_key_that_comes_again_when_its_ticket_is_forgotten_is_in_another_match() {
+    type Makes = fn(TicketId, &str) -> Command;
     let allocation = ServerAllocation { fleet: "f".into(), build_configuration: "b".into(), build: None };
     let venue = Some(Venue::Server(allocation));
     let placed = QueueSpec::new(Declared { venue, ..declared(2, 2, Vec::new()) }).unwrap();
     let plain = || spec(2, 2, Vec::new());
-    let made: [(QueueSpec, fn(TicketId, &str) -> Command); 3] =
-        [(placed, by_player), (plain(), by_player), (plain(), game)];
+    let made: [(QueueSpec, Makes); 3] = [(placed, by_player), (plain(), by_player), (plain(), game)];
     for (spec, make) in made {
         let mut world = World::new(spec);
         let mut matches = Vec::new();

@@ -309,11 +309,11 @@ fn at_level_none_a_host_goes_on_from_what_it_has() {
             StateId::NONE,
             "what it gave as host is of no use any more"
         );
-        let led = net.seen[&peer(next)].outputs.iter().filter_map(|it| {
+        let mut led = net.seen[&peer(next)].outputs.iter().filter_map(|it| {
             let Output::Lead { state, .. } = it else { return None };
             Some(state.id())
         });
-        assert_eq!(led.last(), Some(StateId::NONE), "{next}");
+        assert_eq!(led.next_back(), Some(StateId::NONE), "{next}");
     }
 }
 
