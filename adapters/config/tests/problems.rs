@@ -88,7 +88,7 @@ fn queue_rows() -> Vec<Row> {
                 "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, session: online, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n"
             ),
             Code::BadQueue,
-            (15, 57),
+            (15, 55),
             "keep one",
         ),
         (
@@ -96,7 +96,7 @@ fn queue_rows() -> Vec<Row> {
                 "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, serverAllocationEnabled: false, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n"
             ),
             Code::BadQueue,
-            (15, 57),
+            (15, 55),
             "keep one",
         ),
         (queue("regions: [Europe]"), Code::BadQueue, (6, 5), "queues.md"),
