@@ -62,6 +62,9 @@ pub fn counter(words: &[String]) -> u64 {
     words[0].parse().unwrap()
 }
 
+/// Of what a player said as many lines are shown where it did not say what was waited for.
+const LINES_SHOWN: usize = 12;
+
 impl Player {
     /// Runs the program.
     pub fn start(mut command: Command) -> Self {
@@ -89,15 +92,18 @@ impl Player {
     /// The words of the first line that is as wanted.
     #[track_caller]
     pub fn until(&self, what: &str, wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
-        let (until, mut last) = (Instant::now() + PATIENCE, Vec::new());
+        let until = Instant::now() + PATIENCE;
         while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            last = line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            self.said.borrow_mut().push(last.clone());
-            if wanted(&last) {
-                return last;
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            self.said.borrow_mut().push(words.clone());
+            if wanted(&words) {
+                return words;
             }
         }
-        panic!("{what}: {last:?}");
+        let why = if Instant::now() < until { "it has ended" } else { "its time is up" };
+        let said = self.said.borrow();
+        let lines: Vec<String> = said.iter().rev().take(LINES_SHOWN).map(|words| words.join(" ")).collect();
+        panic!("{what}: {why} after {} lines, the last first: {lines:#?}", said.len());
     }
 
     /// The same, be it that the line came before.
