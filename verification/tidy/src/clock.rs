@@ -18,6 +18,10 @@ pub const READERS: &[(&str, &str)] = &[
     ("services/runtime/src/clock/", "the one clock"),
     ("services/runtime/src/shard/turns.rs", "sets timers; what it means by now is the one clock's"),
     ("services/agent/src/daemon/rate.rs", "how often a game may call: no rule reads it, nothing is kept"),
+    (
+        "services/control/src/http/crowd.rs",
+        "how long a connection asks for nothing: no rule reads it, nothing is kept",
+    ),
     ("services/cli/", "a command times its own waits; the rules it starts have the one clock"),
     (
         "services/holder/",

@@ -27,7 +27,9 @@ impl Tree {
     /// # Errors
     /// When git cannot be run or refuses, or a listed file cannot be read: what and which.
     pub fn read() -> Result<Self, String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        // As it runs, not as it was compiled: one target folder may serve several clones.
+        let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR: run this by cargo")?;
+        let root = Path::new(&here).join("../..");
         let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
         let listed = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
