@@ -12,6 +12,7 @@ use mainstay_runtime::{Clock, JournalHandle};
 use uuid::Uuid;
 
 use crate::doctor::HostChecks;
+use crate::doors::Door;
 use crate::lobby::LobbyConfig;
 use crate::metrics::Metrics;
 use crate::playfab::PlayFab;
@@ -97,14 +98,14 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// Where a control plane listens. Port 0 takes a free one, and later addresses with port 0 the same. The IPv6 wildcard
-/// takes IPv4 too. Loopback is answered in the clear; whoever comes from elsewhere must speak TLS.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where a control plane listens. The IPv6 wildcard takes IPv4 too. Loopback is answered in the clear; whoever comes from elsewhere
+/// must speak TLS.
+#[derive(Debug)]
 pub struct Listen {
     /// The HTTP faces; at least one.
-    pub api: Vec<SocketAddr>,
+    pub api: Vec<Door>,
     /// The agents' streams; at least one.
-    pub agents: Vec<SocketAddr>,
+    pub agents: Vec<Door>,
 }
 
 /// A file of a server, to be read wherever it is.

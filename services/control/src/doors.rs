@@ -26,21 +26,54 @@ const TLS_HANDSHAKE: u8 = 22;
 /// Connections that the system keeps before they are accepted.
 const BACKLOG: i32 = 1024;
 
-/// Listens on every address. Port 0 takes a free one, and the rest with port 0 the same.
-pub(crate) fn bind(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError> {
+/// Where connections come in.
+#[derive(Debug)]
+pub enum Door {
+    /// To be listened at. Port 0 takes a free one, and those after it with port 0 the same.
+    At(SocketAddr),
+    /// Listened at already: by [`listen_on`], by whoever had to know the port before.
+    Held {
+        /// Its address.
+        at: SocketAddr,
+        /// It.
+        listener: std::net::TcpListener,
+    },
+}
+
+impl Door {
+    pub(crate) const fn address(&self) -> SocketAddr {
+        match self {
+            Self::At(address) | Self::Held { at: address, .. } => *address,
+        }
+    }
+}
+
+/// Listens at every door.
+pub(crate) fn open(doors: Vec<Door>) -> Result<Vec<TcpListener>, StartError> {
     let mut port = 0;
-    let mut listeners = Vec::with_capacity(addresses.len());
-    for &address in addresses {
-        let address = if address.port() == 0 { SocketAddr::new(address.ip(), port) } else { address };
+    let mut listeners = Vec::with_capacity(doors.len());
+    for door in doors {
+        let address = match &door {
+            Door::At(address) if address.port() == 0 => SocketAddr::new(address.ip(), port),
+            Door::At(address) | Door::Held { at: address, .. } => *address,
+        };
         let listen = |cause| StartError::Listen { address, cause };
-        let listener = listen_on(address).map_err(listen)?;
+        let listener = match door {
+            Door::At(_) => listen_on(address).map_err(listen)?,
+            Door::Held { listener, .. } => listener,
+        };
+        let listener = TcpListener::from_std(listener).map_err(listen)?;
         port = listener.local_addr().map_err(listen)?.port();
         listeners.push(listener);
     }
     Ok(listeners)
 }
 
-fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+/// Listens at an address, for the runtime to accept from.
+///
+/// # Errors
+/// What the system says: the port is taken, or the address is not of this host.
+pub fn listen_on(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
     if let IpAddr::V6(ip) = address.ip() {
@@ -50,7 +83,7 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
-    TcpListener::from_std(socket.into())
+    Ok(socket.into())
 }
 
 /// Whether only this host can reach an address.

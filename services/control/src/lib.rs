@@ -47,6 +47,7 @@ pub use mainstay_runtime::slot_files;
 
 pub use config::{Config, Listen, LogTail, NoLogs, Offered, OpenFile, SECRET_BYTES_MAX, SlotBytes};
 pub use declare::{declaration, fleet_id, programs, region_id};
+pub use doors::{Door, listen_on};
 pub use error::{ApplyError, StartError};
 pub use identity::{IdentityError, Title};
 pub use lobby::{KeyError, LobbyConfig, pass_lives, supports};

@@ -84,8 +84,8 @@ impl Control {
         let synced = Arc::clone(&config.metrics);
         config.journal.hear_syncs(move |took| synced.synced(took));
         let certificates = certificates(config.tls.clone(), &config.clock).await?;
-        let api = doors::bind(&config.listen.api)?;
-        let agents = doors::bind(&config.listen.agents)?;
+        let api = doors::open(std::mem::take(&mut config.listen.api))?;
+        let agents = doors::open(std::mem::take(&mut config.listen.agents))?;
         let stun = match config.stun {
             Some(offered) => Some(Stun::bind(offered, &config.clock, &config.metrics).await?),
             None => None,
@@ -407,8 +407,8 @@ fn protected(config: &Config) -> Result<(), StartError> {
     }
     let playfab = config.playfab.iter().flat_map(|playfab| &playfab.listen);
     let mut all = api.iter().chain(agents).chain(playfab);
-    match all.find(|address| config.tls.is_none() && !doors::is_loopback(address.ip())) {
-        Some(&address) => Err(StartError::Unprotected { address }),
+    match all.find(|door| config.tls.is_none() && !doors::is_loopback(door.address().ip())) {
+        Some(door) => Err(StartError::Unprotected { address: door.address() }),
         None => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use mainstay_agent::os::ports::{TakenPorts, Transport};
+use mainstay_control::{Door, listen_on};
 
 use crate::arguments::PortChoice;
 use crate::client::Ports;
@@ -25,12 +26,25 @@ pub struct Addresses {
     pub playfab: Vec<SocketAddr>,
 }
 
+/// The same, listened at from here on: a port that were let go and taken again could be somebody else's in between.
+#[derive(Debug)]
+pub struct Doors {
+    pub api: Vec<Door>,
+    pub agents: Vec<Door>,
+    pub multiplay: Games,
+    pub playfab: Vec<Door>,
+}
+
 /// The way out where a port of `up` is taken.
 const AUTO: &str = "stop it, or let Mainstay choose: --ports auto";
 
-/// Chooses the addresses, and shows that they are free now. Ports that are chosen here are those of the run before,
+/// Chooses the addresses, and listens there. Ports that are chosen here are those of the run before,
 /// where they are free: agents elsewhere know them.
-pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> Result<Addresses, Failure> {
+pub fn choose(
+    choice: PortChoice,
+    beyond: &[IpAddr],
+    before: Option<&Ports>,
+) -> Result<(Addresses, Doors), Failure> {
     let had = |url: fn(&Ports) -> &str| {
         let url = before.map(url).unwrap_or_default();
         Wanted::Any { had: url.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap_or(0) }
@@ -49,18 +63,27 @@ pub fn choose(choice: PortChoice, beyond: &[IpAddr], before: Option<&Ports>) -> 
         hold(&loopback, multiplay, "the Multiplay daemon", AUTO),
         hold(&all, playfab, "matchmaking for PlayFab's SDKs", AUTO),
     ])?;
-    let addresses = |listeners: &[TcpListener]| {
-        listeners.iter().map(TcpListener::local_addr).collect::<std::io::Result<Vec<SocketAddr>>>().map_err(
-            |error| Failure::new(Exit::Failed, "MS-U020", "a port is gone as it was taken").why(error),
-        )
+    let [api, agents, multiplay, playfab] = held;
+    let addresses = Addresses {
+        api: addresses(&api)?,
+        agents: addresses(&agents)?,
+        multiplay: addresses(&multiplay)?,
+        playfab: addresses(&playfab)?,
     };
-    let [api, agents, multiplay, playfab] = &held;
-    Ok(Addresses {
-        api: addresses(api)?,
-        agents: addresses(agents)?,
-        multiplay: addresses(multiplay)?,
-        playfab: addresses(playfab)?,
-    })
+    let doors = |held: Vec<TcpListener>, at: &[SocketAddr]| {
+        held.into_iter().zip(at).map(|(listener, &at)| Door::Held { at, listener }).collect()
+    };
+    let doors = Doors {
+        api: doors(api, &addresses.api),
+        agents: doors(agents, &addresses.agents),
+        multiplay: Games(multiplay),
+        playfab: doors(playfab, &addresses.playfab),
+    };
+    Ok((addresses, doors))
+}
+
+fn addresses(held: &[TcpListener]) -> Result<Vec<SocketAddr>, Failure> {
+    held.iter().map(TcpListener::local_addr).collect::<std::io::Result<_>>().map_err(gone)
 }
 
 /// All that are held, or one failure that names every port that is not free: who mends one after the other starts four
@@ -133,6 +156,7 @@ enum Wanted {
 }
 
 /// Where games reach their local daemon, held until it is served.
+#[derive(Debug)]
 pub struct Games(Vec<TcpListener>);
 
 /// Holds the port that games reach their local daemon at; 0 takes a free one.
@@ -145,18 +169,16 @@ pub fn games(port: u16) -> Result<Games, Failure> {
 impl Games {
     /// What `server.json` calls it.
     pub fn url(&self) -> Result<String, Failure> {
-        let addresses: std::io::Result<Vec<SocketAddr>> =
-            self.0.iter().map(TcpListener::local_addr).collect();
-        addresses.map(|addresses| format!("http://{}", first(&addresses))).map_err(gone)
+        addresses(&self.0).map(|addresses| format!("http://{}", first(&addresses)))
     }
 
     /// To be served.
     pub fn listeners(self) -> Result<Vec<tokio::net::TcpListener>, Failure> {
-        let listener = |held: TcpListener| {
-            held.set_nonblocking(true)?;
-            tokio::net::TcpListener::from_std(held)
-        };
-        self.0.into_iter().map(listener).collect::<std::io::Result<_>>().map_err(gone)
+        self.0
+            .into_iter()
+            .map(tokio::net::TcpListener::from_std)
+            .collect::<std::io::Result<_>>()
+            .map_err(gone)
     }
 }
 
@@ -194,7 +216,7 @@ fn hold_all(hosts: &[IpAddr], port: u16) -> Result<Vec<TcpListener>, (IpAddr, st
     let mut held = Vec::with_capacity(hosts.len());
     let mut port = port;
     for &host in hosts {
-        let listener = TcpListener::bind((host, port)).map_err(|error| (host, error))?;
+        let listener = listen_on(SocketAddr::new(host, port)).map_err(|error| (host, error))?;
         port = listener.local_addr().map_err(|error| (host, error))?.port();
         held.push(listener);
     }
@@ -207,5 +229,22 @@ fn holder(port: u16) -> String {
         Ok(Some(holder)) => holder.to_string(),
         Ok(None) => format!("port {port} is taken"),
         Err(error) => format!("port {port} is taken, and who has it cannot be told: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Between the choice and the start others look for free ports too.
+    #[test]
+    fn what_was_chosen_is_nobody_elses_until_it_is_served() {
+        let Ok((addresses, doors)) = choose(PortChoice::Auto, &[], None) else { panic!("no port is free") };
+        let Addresses { api, agents, multiplay, playfab } = addresses;
+        let chosen = [api, agents, multiplay, playfab].concat();
+        let is_free = |at: &&SocketAddr| TcpListener::bind(**at).is_ok();
+        assert_eq!((chosen.iter().filter(is_free).count(), chosen.len() >= 4), (0, true), "{chosen:?}");
+        drop(doors);
+        assert_eq!(chosen.iter().filter(is_free).count(), chosen.len(), "{chosen:?}");
     }
 }

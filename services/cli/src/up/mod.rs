@@ -28,7 +28,7 @@ use mainstay_runtime::{Chronicle, Clock, JournalHandle, JournalThread, SystemClo
 use sha2::Digest as _;
 
 use self::banner::Ready;
-use self::listen::Addresses;
+use self::listen::{Addresses, Doors};
 use self::machine::Towards;
 use self::source::Source;
 use crate::arguments::{OnStop, TlsChoice, UpArguments};
@@ -68,7 +68,8 @@ pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure
     let title = source.config.playfab_title.as_ref().map(|title| title.value.as_str());
     let credentials = data::credentials(data_dir, title)?;
     refuse_plain(arguments)?;
-    let addresses = listen::choose(arguments.ports, &arguments.listen, Ports::of(data_dir).as_ref())?;
+    let (addresses, doors) =
+        listen::choose(arguments.ports, &arguments.listen, Ports::of(data_dir).as_ref())?;
     system::take_descriptors();
     system::give_memory_back();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -76,7 +77,7 @@ pub fn run(arguments: &UpArguments, data_dir: &Path) -> Result<ExitCode, Failure
         .build()
         .map_err(|error| failed("the system gives no threads", &error))?;
     let up = Up { arguments, data_dir, source, credentials, addresses, metrics: Arc::default(), began };
-    runtime.block_on(up.run())
+    runtime.block_on(up.run(doors))
 }
 
 struct Up<'a> {
@@ -90,7 +91,7 @@ struct Up<'a> {
 }
 
 impl Up<'_> {
-    async fn run(self) -> Result<ExitCode, Failure> {
+    async fn run(self, held: Doors) -> Result<ExitCode, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(
             SystemClock::start_in(self.data_dir)
                 .map_err(|error| failed("the clock does not start", &error))?,
@@ -100,13 +101,15 @@ impl Up<'_> {
         let outputs = Arc::new(logs::Outputs::on(self.data_dir));
         let hardware = machine::host()?;
         let size = machine::as_any(hardware.size);
-        let control = self.control(&clock, &journal, &outputs, &size, &host).await?;
+        let Doors { api, agents, multiplay, playfab } = held;
+        let serves = (mainstay_control::Listen { api, agents }, self.playfab(playfab));
+        let control = self.control(&clock, &journal, (&outputs, &size, &host), serves).await?;
         self.take(&control, &size).await?;
         let machines = self.machines(&control, &hardware).await?;
         let offered = machines.len();
         let ports = self.ports();
         // Before any game starts: one that is quicker than we are then waits for us.
-        let games = self.multiplay().await?;
+        let games = multiplay.listeners()?;
         let agent = self.agent(&clock, &ports, hardware, machines).await?;
         if let Some(agent) = &agent {
             outputs.are_at(agent.outputs());
@@ -198,17 +201,13 @@ impl Up<'_> {
         &self,
         clock: &Arc<dyn Clock>,
         journal: &JournalHandle,
-        outputs: &Arc<logs::Outputs>,
-        size: &mainstay_config::MachineSize,
-        host: &Arc<doctor::Host>,
+        (outputs, size, host): (&Arc<logs::Outputs>, &mainstay_config::MachineSize, &Arc<doctor::Host>),
+        (listen, playfab): (mainstay_control::Listen, mainstay_control::PlayFab),
     ) -> Result<mainstay_control::Handle, Failure> {
         let config = mainstay_control::Config {
             journal: journal.clone(),
             clock: Arc::clone(clock),
-            listen: mainstay_control::Listen {
-                api: self.addresses.api.clone(),
-                agents: self.addresses.agents.clone(),
-            },
+            listen,
             tls: self.tls(),
             project: self.credentials.project_id,
             environment: self.credentials.environment_id,
@@ -225,7 +224,7 @@ impl Up<'_> {
             builds: Some(self.data_dir.join("builds")),
             host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
             providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
-            playfab: Some(self.playfab()),
+            playfab: Some(playfab),
             playfab_builds: self.playfab_builds(),
             stun: doors::stun(&self.arguments.stun, &self.arguments.advertise)?,
             relay: self.arguments.relay.map(|door| doors::relay(door, &self.arguments.advertise)),
@@ -235,23 +234,27 @@ impl Up<'_> {
     }
 
     /// Matchmaking for PlayFab's SDKs. Who they are, players say by themselves only where nobody else can.
-    fn playfab(&self) -> mainstay_control::PlayFab {
+    fn playfab(&self, listen: Vec<mainstay_control::Door>) -> mainstay_control::PlayFab {
         mainstay_control::PlayFab {
-            listen: self.addresses.playfab.clone(),
+            listen,
             title: mainstay_control::Title {
                 id: self.credentials.title_id.as_str().into(),
                 secret_sha256: sha2::Sha256::digest(self.credentials.playfab_secret_key.as_bytes()).into(),
                 dir: self.data_dir.join("identity"),
             },
-            logins: if self.arguments.listen.is_empty() { Logins::Open } else { Logins::Vouched },
+            logins: self.logins(),
         }
+    }
+
+    fn logins(&self) -> Logins {
+        if self.arguments.listen.is_empty() { Logins::Open } else { Logins::Vouched }
     }
 
     /// The lobby. Its players say who they are by themselves where PlayFab's do.
     fn lobby(&self) -> mainstay_control::LobbyConfig {
         mainstay_control::LobbyConfig {
             dir: self.data_dir.join("identity"),
-            logins: self.playfab().logins,
+            logins: self.logins(),
             pass_lives: mainstay_control::pass_lives(&self.source.config),
         }
     }
@@ -346,15 +349,6 @@ impl Up<'_> {
             .await
             .map(Some)
             .map_err(|error| failed_as("the agent does not start", &error, error.code()))
-    }
-
-    async fn multiplay(&self) -> Result<Vec<tokio::net::TcpListener>, Failure> {
-        let mut listeners = Vec::new();
-        for address in &self.addresses.multiplay {
-            let bound = tokio::net::TcpListener::bind(address).await;
-            listeners.push(bound.map_err(|error| failed("the Multiplay daemon's port is gone", &error))?);
-        }
-        Ok(listeners)
     }
 
     /// What protects what other hosts reach. Ours is always there: join tokens carry it.

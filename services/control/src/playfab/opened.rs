@@ -1,6 +1,5 @@
 //! The face from its configuration: who the title is, and who calls it where.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::{Face, Logins, router};
 use crate::allowance::Allowance;
-use crate::doors;
+use crate::doors::{self, Door};
 use crate::error::StartError;
 use crate::http::TokenKeys;
 use crate::identity::{Identity, Title};
@@ -18,11 +17,11 @@ use crate::objects::Objects;
 use crate::queues::Queues;
 
 /// How PlayFab's SDKs are served.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PlayFab {
     /// Where. Port 0 takes a free one. As the other faces: loopback is answered in the clear, whoever comes from elsewhere must
     /// speak TLS.
-    pub listen: Vec<SocketAddr>,
+    pub listen: Vec<Door>,
     /// Who the title is.
     pub title: Title,
     /// Whether players may say by themselves who they are.
@@ -45,7 +44,7 @@ impl PlayFab {
         tokens: Arc<TokenKeys>,
         allowance: Arc<Allowance>,
     ) -> Result<Opened, StartError> {
-        let listeners = doors::bind(&self.listen)?;
+        let listeners = doors::open(self.listen)?;
         let (title, now) = (self.title, clock.now());
         let opened = tokio::task::spawn_blocking(move || Identity::open(title, now)).await;
         let identity = Arc::new(opened.map_err(|_| StartError::Thread)??);

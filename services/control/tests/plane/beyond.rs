@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use mainstay_control::doctor::NoHostChecks;
-use mainstay_control::{Config, Control, Listen, MachineSize, Metrics, NoLogs, StartError, Tls};
+use mainstay_control::{Config, Control, Door, Listen, MachineSize, Metrics, NoLogs, StartError, Tls};
 use mainstay_journal::Limits;
 use mainstay_journal::memory::{MemoryStore, Tenancy};
 use mainstay_runtime::{JournalThread, SystemClock};
@@ -48,15 +48,15 @@ async fn a_listener_that_others_reach_is_refused_without_tls() {
     for open in ["0.0.0.0:0", "[::]:0", "192.0.2.7:0", "[::ffff:192.0.2.7]:0"] {
         let open: SocketAddr = open.parse().unwrap();
         for listen in [
-            Listen { api: vec![here, open], agents: vec![here] },
-            Listen { api: vec![here], agents: vec![open] },
+            Listen { api: vec![Door::At(here), Door::At(open)], agents: vec![Door::At(here)] },
+            Listen { api: vec![Door::At(here)], agents: vec![Door::At(open)] },
         ] {
             let error = Control::start(config(listen, None)).await.unwrap_err();
             assert!(matches!(error, StartError::Unprotected { address } if address == open), "{error}");
             assert!(error.to_string().contains("MS-U120"), "{error}");
         }
     }
-    let nowhere = Listen { api: vec![], agents: vec![here] };
+    let nowhere = Listen { api: vec![], agents: vec![Door::At(here)] };
     assert!(matches!(Control::start(config(nowhere, None)).await, Err(StartError::Nowhere)));
 }
 
@@ -65,8 +65,8 @@ async fn the_authority_is_made_once_and_its_key_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let tls = || Some(Tls { dir: dir.path().join("tls"), names: vec!["10.0.0.1".to_owned()], given: None });
-    let listen =
-        || Listen { api: vec!["127.0.0.1:0".parse().unwrap()], agents: vec!["127.0.0.1:0".parse().unwrap()] };
+    let here = || vec![Door::At("127.0.0.1:0".parse().unwrap())];
+    let listen = || Listen { api: here(), agents: here() };
     let first = Control::start(config(listen(), tls())).await.unwrap();
     let pin = first.ca().unwrap();
     first.shutdown().await.unwrap();

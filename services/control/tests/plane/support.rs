@@ -13,7 +13,7 @@ use hyper_util::rt::TokioExecutor;
 use mainstay_control::doctor::NoHostChecks;
 use mainstay_control::slot_files::{self, SlotFile};
 use mainstay_control::{
-    BuildTarget, Config, Control, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title,
+    BuildTarget, Config, Control, Door, Handle, Listen, LogTail, Logins, Metrics, OpenFile, PlayFab, Title,
 };
 use mainstay_core::slot::{
     Caps, Checks, Limits, Query, QueryPort, ReadySignal, Recovery, RestartPolicy, StopPolicy,
@@ -204,7 +204,7 @@ impl World {
         let plane = Control::start(Config {
             journal: journal.clone(),
             clock: clock.clone(),
-            listen: Listen { api: vec![free], agents: vec![free] },
+            listen: Listen { api: vec![Door::At(free)], agents: vec![Door::At(free)] },
             tls: None,
             project: PROJECT,
             environment: ENVIRONMENT,
@@ -236,7 +236,7 @@ impl World {
                 pass_lives: std::collections::BTreeMap::new(),
             }),
             playfab: Some(PlayFab {
-                listen: vec![free],
+                listen: vec![Door::At(free)],
                 title: Title {
                     id: TITLE.into(),
                     secret_sha256: sha2::Sha256::digest(TITLE_SECRET.as_bytes()).into(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use mainstay_control::doctor::NoHostChecks;
-use mainstay_control::{Config, Control, Handle, Listen, NoLogs};
+use mainstay_control::{Config, Control, Door, Handle, Listen, NoLogs};
 use mainstay_core::slot::{
     Caps, Checks, ConfigurationRef, Limits as SlotLimits, ReadySignal, Recovery, RestartPolicy, StopPolicy,
 };
@@ -52,7 +52,7 @@ impl World {
         let control = Control::start(Config {
             journal: journal.clone(),
             clock,
-            listen: Listen { api: vec![anywhere], agents: vec![anywhere] },
+            listen: Listen { api: vec![Door::At(anywhere)], agents: vec![Door::At(anywhere)] },
             tls: None,
             project,
             environment,
