@@ -88,6 +88,15 @@ impl<G: Guards> Session<G> {
         })
     }
 
+    /// Whether this peer and another may both come next.
+    pub(super) fn is_of_front(&self, now: Timestamp, other: PeerId) -> bool {
+        let (mut me, mut it) = (false, false);
+        for peer in self.front(now).take(FRONT) {
+            (me, it) = (me | (peer == self.me()), it | (peer == other));
+        }
+        me && it
+    }
+
     /// Whether somebody's turn is over, or never comes.
     fn is_passed_over(&self, peer: PeerId) -> bool {
         let has_passed = match &self.leadership {

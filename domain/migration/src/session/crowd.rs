@@ -361,7 +361,7 @@ impl<G: Guards> Session<G> {
 
     /// In a large session what a member was given a moment ago is on its way: of sixty-four who change at once, each list would go to each two and
     /// three times.
-    fn may_list(&mut self, now: Timestamp, to: PeerId) -> bool {
+    pub(super) fn may_list(&mut self, now: Timestamp, to: PeerId) -> bool {
         if self.is_small() {
             return true;
         }

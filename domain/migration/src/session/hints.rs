@@ -11,8 +11,9 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
+use crate::message::{Beat, Body};
 use crate::session::{Leadership, Presence, Session};
-use crate::{Epoch, Guards, PeerId};
+use crate::{Epoch, Guards, MEMBERS_MAX, PeerId};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
 /// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
@@ -109,6 +110,31 @@ impl<G: Guards> Session<G> {
     pub(super) const fn own_list(&mut self) {
         self.list_changed = None;
         self.hints.version = HintVersion { epoch: self.ballot.epoch(), number: 0 };
+    }
+
+    /// The host went before all had its last list. Of two lists two may each be told that the other comes next, and each would wait for the
+    /// other: so whoever has the newer one tells it. Of a large session those alone who may come next: they speak to everybody, and it is
+    /// they who have to agree.
+    pub(super) fn share_hints(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
+        let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
+        let has_older = beat.hints.epoch == self.hints.version.epoch && beat.hints < self.hints.version;
+        let is_beside = self.contacts.get(&to).is_none_or(|contact| self.is_of_other_side(contact));
+        if !is_vacant || !has_older || is_beside || !(self.is_small() || self.is_of_front(now, to)) {
+            return;
+        }
+        if self.may_list(now, to) {
+            let hints = self.hints.clone();
+            self.send(to, Body::Hints(hints));
+        }
+    }
+
+    /// While there is no host a member tells the list it has. It is of the same host, and counts until there is one again.
+    pub(super) fn take_shared_hints(&mut self, hints: HintList) {
+        let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
+        if is_vacant && hints.version.epoch == self.hints.version.epoch && hints.entries.len() <= MEMBERS_MAX
+        {
+            self.take_hints(hints);
+        }
     }
 
     pub(super) fn take_hints(&mut self, hints: HintList) {

@@ -53,6 +53,25 @@ fn a_crashed_host_is_followed_by_the_anticipated_one() {
     assert_eq!((*host, *role), (peer(2), Role::Client));
 }
 
+/// The host goes before all have its last list: of two lists two members are each told that the other comes next.
+#[test]
+fn nobody_waits_for_one_who_waits_for_it() {
+    let mut net = Net::of(5);
+    let nat = |net: &mut Net, id, nat| net.set(peer(id), "net_hostHintingNATTypeOverride", nat);
+    nat(&mut net, 2, "2");
+    net.run(Duration::from_secs(1));
+    let waits_for = |net: &Net, id| net.session(peer(id)).anticipated();
+    assert_eq!(waits_for(&net, 2), Some(peer(3)));
+    // The newer list, whose best is another, comes to that one alone.
+    net.cut = [2, 4, 5].map(|id| (peer(1), peer(id))).into();
+    nat(&mut net, 2, "1");
+    net.run(Duration::from_millis(250));
+    assert_eq!((waits_for(&net, 2), waits_for(&net, 3)), (Some(peer(3)), Some(peer(2))));
+    net.kill(peer(1));
+    net.run(Duration::from_millis(1_500));
+    assert_eq!(net.host(), peer(2), "nobody's turn had to pass");
+}
+
 /// Sixty-four members do not all ask and tell each other of a dead host: where they did, a move took three times the messages of
 /// play within a fifth of a second, and a machine that had to carry them all never got through it.
 #[test]
