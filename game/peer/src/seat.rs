@@ -10,7 +10,7 @@ use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, GamePhase, Handover,
     Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, Moving, NatType, Order, PeerId,
     Piece, Priority, Progress, Report, Said, SessionId, SettingError, Stamp, State, StateError, StateId,
-    Terms, WithoutMajority,
+    Terms, Tick, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -236,6 +236,8 @@ pub struct Shown {
     pub stamp: Stamp,
     /// Who would be host next.
     pub anticipated: Option<PeerId>,
+    /// How far this peer has its host's game: as host its own.
+    pub holds: Tick,
     /// How others reach this peer, as far as it was found out.
     pub nat: NatType,
     /// What the session was made with, and goes by whoever is host.

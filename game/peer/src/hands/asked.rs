@@ -243,6 +243,7 @@ impl Hands {
             leader: session.leader(),
             stamp: session.stamp(),
             anticipated: session.anticipated(),
+            holds: session.held().id().tick,
             nat: self.mirror.reach().nat,
             relayed: members.iter().filter(|(peer, _)| self.reach.is_relayed(*peer)).count(),
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),

@@ -444,8 +444,12 @@ fn host_of_settled(players: &[Player]) -> Option<usize> {
     let at = players.iter().position(|it| it.life == Life::Plays && it.stands["is"] == "HOST")?;
     let host = &players[at];
     let number = |name: &str| host.stands[name].as_u64().unwrap_or_default();
-    let safe = count == 1
-        || !host.stands["anticipated"].is_null() && number("durable") + DURABLE_LAG_MAX >= number("tick");
+    // Whoever has just come, or thawed, may be next before it holds anything.
+    let follows = |player: &Player| {
+        let holds = player.stands["holds"].as_u64().unwrap_or_default();
+        player.peer == text(&host.stands, "anticipated") && holds + DURABLE_LAG_MAX >= number("tick")
+    };
+    let safe = count == 1 || number("durable") + DURABLE_LAG_MAX >= number("tick") && playing().any(follows);
     let plays = |player: &Player| {
         // Who came when all boats were taken watches.
         let does = player.stands["boat"].is_null() && player.stands["done"].as_u64() > Some(0)

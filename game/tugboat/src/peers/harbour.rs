@@ -3,7 +3,7 @@
 //!
 //! A boat belongs to a peer's key, never to a name (seed 000: "making sure that reconnecting clients are given the correct
 //! actor"), so a new host that goes on from a state has every boat's owner. What players did is counted, so that anybody can
-//! see that nothing was lost and nothing came twice.
+//! see that nothing was lost and nothing came twice: also of whoever has gone, for a host that was frozen comes back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,14 @@ use mainstay_peer::migration::{Kind, Part, PeerId, Tick};
 use crate::peers::turn::{Change, Turn};
 use crate::world::{BOATS_MAX, BoatId, Helm, Order, World};
 
-/// Whoever has a boat.
+/// How many are remembered who have gone.
+const AWAY_MAX: usize = 64;
+
+/// Whoever has a boat, or had one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Crew {
-    boat: BoatId,
+    /// `None` while it is away: another may have its boat then.
+    boat: Option<BoatId>,
     /// How often it has moved its levers.
     deeds: u32,
     /// How often its horn was heard.
@@ -67,7 +71,7 @@ impl Harbour {
     /// Which boat a peer steers (`actor_for_channel`). `None` for whoever came when all boats were taken.
     #[must_use]
     pub fn boat_of(&self, peer: PeerId) -> Option<BoatId> {
-        self.crews.get(&peer).map(|crew| crew.boat)
+        self.crews.get(&peer).and_then(|crew| crew.boat)
     }
 
     /// How many deeds of a peer the world holds.
@@ -87,7 +91,7 @@ impl Harbour {
         self.coming.changes.push(Change::Boards(peer));
     }
 
-    /// A peer is gone, and its boat with it.
+    /// A peer is gone, and its boat with it. What it did is remembered.
     pub fn leave(&mut self, peer: PeerId) {
         self.coming.changes.push(Change::Leaves(peer));
     }
@@ -120,37 +124,54 @@ impl Harbour {
     fn order(&mut self, change: Change) -> Option<(BoatId, Order)> {
         match change {
             Change::Boards(peer) => {
-                if self.crews.contains_key(&peer) {
+                if self.boat_of(peer).is_some() {
                     return None;
                 }
                 let most = u8::try_from(BOATS_MAX).unwrap_or(u8::MAX);
-                let is_free = |boat: &BoatId| self.crews.values().all(|crew| crew.boat != *boat);
+                let is_free = |boat: &BoatId| self.crews.values().all(|crew| crew.boat != Some(*boat));
                 let boat = (1..=most).map(BoatId).find(is_free)?;
-                self.crews.insert(peer, Crew { boat, deeds: 0, hails: 0 });
+                let crew = self.crews.entry(peer).or_insert(Crew { boat: None, deeds: 0, hails: 0 });
+                crew.boat = Some(boat);
                 Some((boat, Order::Join))
             }
-            Change::Leaves(peer) => self.crews.remove(&peer).map(|crew| (crew.boat, Order::Leave)),
+            Change::Leaves(peer) => {
+                let boat = self.crews.get_mut(&peer)?.boat.take()?;
+                self.forget_somebody();
+                Some((boat, Order::Leave))
+            }
             Change::Steers(peer, helm) => {
                 let crew = self.crews.get_mut(&peer)?;
+                let boat = crew.boat?;
                 crew.deeds = crew.deeds.saturating_add(1);
-                Some((crew.boat, Order::Steer(helm)))
+                Some((boat, Order::Steer(helm)))
             }
             Change::Hails(peer) => {
-                let crew = self.crews.get_mut(&peer)?;
+                let crew = self.crews.get_mut(&peer).filter(|crew| crew.boat.is_some())?;
                 crew.hails = crew.hails.saturating_add(1);
                 None
             }
         }
     }
 
-    /// The state in bytes: how many crews u8, for each its peer u128, boat u8, deeds u32 and hails u32; then the world. Big-endian.
+    /// Of those who are away no more than [`AWAY_MAX`] are remembered: whoever did least is not.
+    fn forget_somebody(&mut self) {
+        let away = || self.crews.iter().filter(|(_, crew)| crew.boat.is_none());
+        if away().count() > AWAY_MAX
+            && let Some(peer) = away().min_by_key(|(_, crew)| crew.deeds).map(|(peer, _)| *peer)
+        {
+            self.crews.remove(&peer);
+        }
+    }
+
+    /// The state in bytes: how many crews u8, for each its peer u128, boat u8 (0 for who is away), deeds u32 and hails u32; then the world.
+    /// Big-endian.
     /// What is to happen in the next tick is not part of it, so it is taken right after [`Harbour::step`].
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![u8::try_from(self.crews.len()).unwrap_or(u8::MAX)];
         for (peer, crew) in &self.crews {
             out.extend(peer.0.to_be_bytes());
-            out.push(crew.boat.0);
+            out.push(crew.boat.map_or(0, |boat| boat.0));
             out.extend(crew.deeds.to_be_bytes());
             out.extend(crew.hails.to_be_bytes());
         }
@@ -166,24 +187,27 @@ impl Harbour {
         for _ in 0..*count {
             let peer = PeerId(u128::from_be_bytes(take(&mut rest)?));
             let crew = Crew {
-                boat: BoatId(u8::from_be_bytes(take(&mut rest)?)),
+                boat: Some(u8::from_be_bytes(take(&mut rest)?)).filter(|boat| *boat > 0).map(BoatId),
                 deeds: u32::from_be_bytes(take(&mut rest)?),
                 hails: u32::from_be_bytes(take(&mut rest)?),
             };
             let in_order = crews.last_key_value().is_none_or(|(last, _)| *last < peer);
-            let is_free = crews.values().all(|other: &Crew| other.boat != crew.boat);
+            let is_free = crew.boat.is_none() || crews.values().all(|other: &Crew| other.boat != crew.boat);
             if !in_order || !is_free {
                 return None;
             }
             crews.insert(peer, crew);
         }
         let world = World::decode(rest)?;
-        (crews.len() <= BOATS_MAX).then_some(Self { world, crews, coming: Turn::default() })
+        let at_sea = crews.values().filter(|crew| crew.boat.is_some()).count();
+        let fits = at_sea <= BOATS_MAX && crews.len() - at_sea <= AWAY_MAX;
+        fits.then_some(Self { world, crews, coming: Turn::default() })
     }
 
     /// A new host goes on from a state: whoever has gone meanwhile goes in its first tick.
     pub fn take_over(&mut self, members: &[PeerId]) {
-        let gone: Vec<PeerId> = self.crews.keys().filter(|peer| !members.contains(peer)).copied().collect();
+        let is_gone = |(peer, crew): &(&PeerId, &Crew)| crew.boat.is_some() && !members.contains(peer);
+        let gone: Vec<PeerId> = self.crews.iter().filter(is_gone).map(|(peer, _)| *peer).collect();
         gone.into_iter().for_each(|peer| self.leave(peer));
     }
 }
@@ -232,12 +256,46 @@ mod tests {
         }
     }
 
+    /// A host that froze is put out before it thaws: what it was told safe of its own is there when it comes back, under whatever host.
+    #[test]
+    fn what_somebody_did_who_went_is_there_when_it_comes_back() {
+        let (ann, bob) = (PeerId(1), PeerId(2));
+        let mut host = Harbour::new(7);
+        [ann, bob].into_iter().for_each(|peer| host.board(peer));
+        host.steer(ann, Helm { throttle: 100, rudder: 0 });
+        host.hail(ann);
+        host.step();
+        let mut heir = Harbour::decode(&host.encode()).unwrap();
+        heir.take_over(&[bob]);
+        heir.steer(ann, Helm { throttle: 0, rudder: 0 });
+        heir.board(PeerId(3));
+        heir.step();
+        let seen = |game: &Harbour, peer| (game.boat_of(peer), game.deeds_of(peer), game.hails_of(peer));
+        assert_eq!(seen(&heir, ann), (None, 1, 1), "nobody steers from away");
+        assert_eq!(heir.boat_of(PeerId(3)), host.boat_of(ann), "her boat is another's");
+        let mut last = Harbour::decode(&heir.encode()).unwrap();
+        last.board(ann);
+        last.step();
+        assert_eq!(seen(&last, ann), (Some(BoatId(3)), 1, 1));
+        for peer in (10..).map(PeerId).take(AWAY_MAX + 1) {
+            last.board(peer);
+            last.steer(peer, Helm { throttle: 1, rudder: 0 });
+            last.leave(peer);
+        }
+        last.step();
+        let away = last.crews.values().filter(|crew| crew.boat.is_none()).count();
+        assert_eq!((away, Harbour::decode(&last.encode())), (AWAY_MAX, Some(last)));
+    }
+
     proptest! {
         #[test]
         fn what_is_read_is_written_again(bytes in prop::collection::vec(any::<u8>(), 0..200), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4)) {
             let mut host = Harbour::new(3);
             host.board(PeerId(9));
             host.board(PeerId(5));
+            host.board(PeerId(7));
+            host.step();
+            host.leave(PeerId(7));
             host.step();
             let mut changed = host.encode();
             for (at, byte) in flips {

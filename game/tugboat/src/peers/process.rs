@@ -585,7 +585,7 @@ impl Player {
             "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
             "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "linked": shown.linked,
             "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
-            "tick": self.harbour.tick().0, "durable": self.durable.0, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
+            "tick": self.harbour.tick().0, "durable": self.durable.0, "holds": shown.holds.0, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
             "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hails": self.harbour.hails_of(self.me),
             "hailed": self.hailed, "bellsMissed": self.bells.missing(), "bellsTwice": self.bells.twice(), "hints": hints,
         }))

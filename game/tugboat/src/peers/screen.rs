@@ -292,7 +292,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use mainstay_peer::migration::{
-        CanBeHost, ChannelId, Entry, Epoch, Hint, Level, Migratable, NatType, OrderName, Stamp, Terms,
+        CanBeHost, ChannelId, Entry, Epoch, Hint, Level, Migratable, NatType, OrderName, Stamp, Terms, Tick,
         WithoutMajority,
     };
     use ratatui::Terminal;
@@ -318,6 +318,7 @@ mod tests {
             leader: PeerId(0x1234_5678 << 96),
             stamp: Stamp { epoch: Epoch(4), fork: 0 },
             anticipated: Some(me),
+            holds: Tick(0),
             nat: NatType::Unknown,
             terms: Terms {
                 order: OrderName::Documented,

@@ -64,6 +64,8 @@ fn each_freeze_is_a_move_of_its_own() {
     let stamps: Vec<_> = moves.iter().map(|it| (it["epoch"].as_u64(), it["fork"].as_u64())).collect();
     assert!(moves.len() == 3 && stamps.is_sorted_by(|a, b| a < b), "{moves:?}");
     assert_eq!(of("newHost")[..2], of("oldHost")[1..], "{moves:?}");
+    // Also of what the frozen host itself had been told, which was put out meanwhile.
+    assert_eq!(of("ackedLost"), [json!(0), json!(0), json!(0)], "{moves:?}");
 }
 
 /// A demo that runs until it is told to end.

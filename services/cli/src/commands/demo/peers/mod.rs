@@ -125,14 +125,21 @@ fn gather(
 
 /// What its players tell of a move, as one JSON object.
 fn facts(old_host: &str, moves: &[&Value], players: usize) -> Value {
-    // Nothing, where nobody has told: none is 0.
-    let most = |name: &str| moves.iter().filter_map(|it| it[name].as_u64()).max();
-    let last = moves.iter().copied().max_by_key(|it| Stamp::of(it)).unwrap_or(&Value::Null);
+    // Whoever was frozen itself tells of how long that was.
+    let was_awake = |it: &&Value| it["cause"] != "fenced";
+    let awake: Vec<&Value> = moves.iter().copied().filter(was_awake).collect();
+    let awake = if awake.is_empty() { moves } else { &awake };
+    let last = awake.iter().copied().max_by_key(|it| Stamp::of(it)).unwrap_or(&Value::Null);
     json!({
-        "epoch": last["epoch"], "fork": last["fork"], "cause": last["cause"], "newHost": last["newHost"], "gapMs": most("gapMs"),
-        "peersKept": moves.len(), "ackedLost": most("ackedLost"), "peers": players, "oldHost": old_host,
-        "tookMs": most("tookMs"),
+        "epoch": last["epoch"], "fork": last["fork"], "cause": last["cause"], "newHost": last["newHost"], "gapMs": most(awake, "gapMs"),
+        "peersKept": moves.len(), "ackedLost": most(moves, "ackedLost"), "peers": players, "oldHost": old_host,
+        "tookMs": most(awake, "tookMs"),
     })
+}
+
+/// The most of what moves tell; nothing, where none tells: nought is 0.
+fn most(moves: &[&Value], name: &str) -> Option<u64> {
+    moves.iter().filter_map(|it| it[name].as_u64()).max()
 }
 
 impl From<CrewError> for Failure {
@@ -161,12 +168,16 @@ fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Fail
     }
     let told = crew.moved(before)?;
     let moves: Vec<&Value> = told.iter().map(|(_, moved)| moved).collect();
-    let moved = facts(&old_host, &moves, crew.playing().count());
+    let mut moved = facts(&old_host, &moves, crew.playing().count());
     match how {
         KillHost::PowerCut => crew.bury(host)?,
         KillHost::Freeze => {
             crew.hear_until(began + FROZEN_FOR);
             crew.thaw(host)?;
+            crew.settled()?;
+            // What it had been told was safe while it was host it alone can tell.
+            let own = crew.players[host].move_after(before).and_then(|it| it["ackedLost"].as_u64());
+            moved["ackedLost"] = json!(moved["ackedLost"].as_u64().max(own));
         }
         KillHost::Graceful => {}
     }
