@@ -52,7 +52,7 @@ impl Near {
     }
 
     /// Keeps somebody, in these lanes.
-    fn keep(&mut self, card: Card, lanes: u64) {
+    pub(super) fn keep(&mut self, card: Card, lanes: u64) {
         // No more are kept than a byte can tell.
         let at = self.cards.len() as u16;
         self.candidates.push(Candidate { lanes, card: at, players: card.players });

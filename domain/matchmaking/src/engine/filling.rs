@@ -115,32 +115,192 @@ impl Searcher {
             self.group.push_filling(filling, |place| near.card(&near.candidates[usize::from(place)]).handle);
             return;
         }
+        let filling = self.fillings.of(lane, self.group.frame());
+        let (mut taken, offered) = (core::mem::take(&mut filling.taken), filling.offered);
+        let offered = self.take_one_by_one(field, (near, first), lane, (&mut taken, offered));
+        let filling = self.fillings.of(lane, self.group.frame());
+        (filling.taken, filling.offered) = (taken, offered);
+    }
+
+    /// The same where more rules are judged than lanes keep: whoever was taken before is so again, and those who were met since are tried.
+    /// Tells how many have been.
+    fn take_one_by_one(
+        &mut self,
+        field: Field<'_>,
+        (near, first): (&Near, usize),
+        lane: u32,
+        (taken, offered): (&mut Vec<u16>, usize),
+    ) -> usize {
         let plan = field.plan;
-        let room = self.group.room();
-        let here = || near.of_lane(0..first, lane).map(|(_, card)| card);
-        if self.lanes.is_of_large(lane) {
-            let missing = plan.teams.len().saturating_sub(self.group.larges());
-            let larges = here().filter(|it| it.players >= plan.large_from);
-            if larges.clone().count() < missing {
-                return;
+        let card = |place: &u16| near.card(&near.candidates[usize::from(*place)]);
+        if self.lanes.is_of_large(lane) && offered == 0 {
+            taken.clear();
+            let larges = near.of_lane(0..first, lane).filter(|(_, it)| it.players >= plan.large_from);
+            if larges.clone().count() < plan.teams.len().saturating_sub(self.group.larges()) {
+                return 0;
             }
-            for large in larges {
+            for (place, large) in larges {
                 if self.group.larges() >= plan.teams.len() {
                     break;
                 }
-                self.add(field, large);
+                if self.add(field, large) {
+                    taken.push(place);
+                }
             }
             if self.group.larges() < plan.teams.len() {
-                return;
+                return 0;
+            }
+        } else {
+            for card in taken.iter().map(card) {
+                self.add(field, card);
             }
         }
-        let base = self.group.members().len();
-        for candidate in here() {
-            if self.group.players() == room {
-                return;
+        for (place, candidate) in near.of_lane(offered..first, lane) {
+            if self.group.players() == self.group.room() {
+                break;
             }
-            if !self.group.members()[..base].contains(&candidate.handle) {
-                self.add(field, candidate);
+            if !taken.contains(&place) && self.add(field, candidate) {
+                taken.push(place);
+            }
+        }
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mainstay_core::Timestamp;
+    use proptest::prelude::*;
+
+    use super::super::lanes::{Larges, Names, Parties};
+    use super::super::{Engine, Handle, Newcomer};
+    use super::*;
+    use crate::Amount;
+    use crate::attribute::Facts;
+    use crate::spec::{
+        Attribute, Declared, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind, Source, TeamSpec,
+        Unread, Visibility, Weight,
+    };
+
+    /// Three teams of three, by skill, by what all of them play, and by a sum: more than lanes keep.
+    fn spec(parties: Option<RuleKind>) -> QueueSpec {
+        let attribute = |name: &str| Attribute { source: Source::User, path: name.into() };
+        let (weight, whole) = (Weight::DEFAULT, |number| Expansion::Fixed(Amount::whole(number)));
+        let missing = Missing::MatchAny;
+        let rules = [
+            RuleKind::Difference {
+                attribute: attribute("skill"),
+                weight,
+                missing: Missing::MatchAny,
+                merge: Merge::Average,
+                allowed: whole(10),
+            },
+            RuleKind::SetIntersection {
+                attribute: attribute("maps"),
+                weight,
+                missing,
+                shared: Expansion::Fixed(1),
+            },
+            RuleKind::MatchTotal { attribute: attribute("hosts"), weight, min: whole(1), max: whole(3) },
+        ];
+        let rule = |(at, kind)| Rule { name: std::format!("{at}").into(), optional_after: None, kind };
+        let team = |name: &str| TeamSpec { name: name.into(), min: 3, max: 3 };
+        let declared = Declared {
+            name: "q".into(),
+            min_match_size: 9,
+            max_match_size: 9,
+            max_ticket_size: None,
+            teams: ["red", "green", "blue"].map(team).to_vec(),
+            rules: rules.into_iter().chain(parties).enumerate().map(rule).collect(),
+            regions: Vec::new(),
+            visibility: Visibility::default(),
+            venue: None,
+            gather: Gather::NONE,
+            unread: Unread::default(),
+        };
+        QueueSpec::new(declared).unwrap()
+    }
+
+    const MAPS: [&str; 3] = ["a", "b", "c"];
+
+    fn facts() -> impl Strategy<Value = Facts> {
+        let players = prop_oneof![2 => Just(1_u8), 1 => Just(2), 2 => Just(3)];
+        (players, 0_i32..14, 1_u8..8, prop_oneof![4 => Just(0), 1 => 1..3]).prop_map(
+            |(players, skill, maps, hosts)| {
+                let maps = MAPS.iter().enumerate().filter(|(at, _)| maps >> at & 1 == 1);
+                Facts {
+                    players,
+                    numbers: [Some(Amount::whole(skill))].into(),
+                    sets: [Some(maps.map(|(_, map)| Arc::from(*map)).collect())].into(),
+                    totals: [Amount::whole(hosts)].into(),
+                    ..Facts::default()
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+        /// Where more rules are judged than lanes keep, a lane that goes on has whom it would have taken at once; whatever was tried in
+        /// others meanwhile.
+        #[test]
+        fn a_lane_that_goes_on_has_whom_it_would_have_taken_at_once(
+            others in proptest::collection::vec(facts(), 1..24),
+            tries in proptest::collection::vec((0_u32..6, 0_usize..24), 1..24),
+            alike in any::<bool>(),
+        ) {
+            let (lanes, parties) = if alike { (6, Some(RuleKind::TeamTicketSizeSimilarity)) } else { (3, None) };
+            let mut engine = Engine::new(&spec(parties), Timestamp::EPOCH, 0);
+            let seed = Facts {
+                players: 1,
+                numbers: [Some(Amount::whole(7))].into(),
+                sets: [Some(MAPS.map(Arc::from).to_vec())].into(),
+                totals: [Amount::ZERO].into(),
+                ..Facts::default()
+            };
+            let insert = |(arrival, facts): (u64, &Facts)| {
+                let since = Timestamp::EPOCH;
+                engine.insert(Newcomer { facts, room: 9, since, arrival, back: None, game: None }, None)
+            };
+            let all: Vec<Handle> = (1..).zip(core::iter::once(&seed).chain(&others)).map(insert).collect();
+            let field = Field {
+                plan: &engine.plan,
+                slab: &engine.slab,
+                pool: &engine.pool,
+                games: &engine.games,
+                apart: &engine.apart,
+                names: Names { regions: &engine.regions, values: engine.values.first() },
+            };
+            let plan = field.plan;
+            let mut searcher = Searcher::default();
+            prop_assert!(searcher.begin(field, &all[..1]));
+            let larges = Parties::NoneOrEach(Larges { from: plan.large_from, missing: 3 });
+            let parties = if alike { larges } else { Parties::Any };
+            let row = field.slab.get(all[0]);
+            searcher.lanes.begin(field.slab.layout(), &searcher.group, row, (8, parties), field.names);
+            let mut near = Near::default();
+            for handle in &all[1..] {
+                let row = field.slab.get(*handle);
+                let card = Card::of(plan, *handle, row);
+                if searcher.fits(field, &card) {
+                    near.keep(card, searcher.lanes.of(row, &card));
+                }
+            }
+            let mut met = [0; 6];
+            for (lane, more) in tries {
+                let lane = lane % lanes;
+                let first = &mut met[lane as usize];
+                *first = (*first + more).min(near.len());
+                searcher.take_lane(field, &near, *first, lane);
+                let mut anew = Searcher::default();
+                anew.begin(field, &all[..1]);
+                anew.lanes = searcher.lanes.clone();
+                anew.take_lane(field, &near, *first, lane);
+                prop_assert_eq!(searcher.group.members(), anew.group.members());
+                searcher.group.shrink(1);
             }
         }
     }

@@ -19,7 +19,7 @@ impl Searcher {
         let found = self.lanes.fullest(wanted, &near.candidates).find_map(|at| {
             lane.clear();
             lane.extend(near.of_lane(0..near.len(), at).map(|(_, card)| *card));
-            if self.could_gather(field, &lane) {
+            if self.looks > 0 && self.could_gather(field, &lane) {
                 add_up(&lane, &mut self.sums);
                 self.try_all(field, &lane)
             } else {

@@ -86,6 +86,9 @@ pub(super) struct Searcher {
     pub(super) nobody_lately: u8,
     /// How many candidates may still be looked at in other groupings.
     pub(super) looks: u32,
+    /// With how many tickets, and for a ticket of how many players, the group had no room on its teams. Whoever joins it ends that, so as
+    /// long as it lasts a group of as many is the same.
+    crowded: Option<(usize, u8)>,
     /// How far each lane is filled.
     pub(super) fillings: Fillings,
     /// Searches that ended for want of looks.
@@ -135,6 +138,7 @@ impl Searcher {
     /// A group of these tickets alone; says whether the rules allow it.
     pub(super) fn begin(&mut self, field: Field<'_>, tickets: &[Handle]) -> bool {
         self.group.reset(field.plan, field.slab.layout());
+        self.crowded = None;
         tickets.iter().all(|ticket| self.add(field, &Card::of(field.plan, *ticket, field.slab.get(*ticket))))
     }
 
@@ -151,12 +155,29 @@ impl Searcher {
         } else if plan.pair.is_some() {
             card.kind == Kind::Ordinary || self.group.seat(plan, field.games.game(Some(card.handle)))
         } else {
-            self.on_teams(field, |seats, demand| seats.have_room(demand))
+            self.have_room(field, card.players)
         };
-        if !fits {
+        if fits {
+            // A group of as many may be another from now on.
+            self.crowded = None;
+        } else {
             self.group.pop();
         }
         fits
+    }
+
+    /// Whether teams have room for all of the group, of whom the last came as so many.
+    fn have_room(&mut self, field: Field<'_>, players: u8) -> bool {
+        let before = self.group.members().len() - 1;
+        // Where those before had none for one of a size, they have none for a larger one.
+        if self.crowded.is_some_and(|(members, size)| members == before && size <= players) {
+            return false;
+        }
+        let have_room = self.on_teams(field, |seats, demand| seats.have_room(demand));
+        if !have_room {
+            self.crowded = Some((before, players));
+        }
+        have_room
     }
 
     /// "Backfill tickets are given priority during searching": an ordinary ticket first looks for a game that goes on.
@@ -196,19 +217,27 @@ impl Searcher {
             && self.group.admits(field.plan, field.slab, card)
     }
 
-    /// A ticket that fits any number has none to walk from: it borrows those of the first it meets.
+    /// A ticket that fits any number meets others like itself first, and has none to walk on from: then it borrows those of the first it meets
+    /// who have one.
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
         let window = self.group.window();
         let filter = self.filter(field, self.group.room_left(field.plan));
-        let mut walk = Walk::new(&part.open, WILD, window, filter);
+        if let Some(found) = self.fill(field, part, anchor) {
+            return Some(found);
+        }
+        if self.looks == 0 || !self.begin(field, &[anchor]) {
+            return None;
+        }
+        let mut walk = Walk::of_numbers(&part.open, window, filter);
         walk.through(&part.exact);
-        let fits = |met: &Handle| {
-            *met != anchor && self.fits(field, &Card::of(field.plan, *met, field.slab.get(*met)))
-        };
-        let fitting = walk.map(|met| met.handle).filter(fits);
-        let pivots: Vec<Handle> = fitting.take(PIVOTS_MAX).collect();
+        let fits = |met: &Handle| self.fits(field, &Card::of(field.plan, *met, field.slab.get(*met)));
+        let pivots: Vec<Handle> = walk.map(|met| met.handle).filter(fits).take(PIVOTS_MAX).collect();
         pivots.into_iter().find_map(|pivot| {
-            if self.begin(field, &[anchor, pivot]) { self.fill(field, part, pivot) } else { None }
+            if self.looks > 0 && self.begin(field, &[anchor, pivot]) {
+                self.fill(field, part, pivot)
+            } else {
+                None
+            }
         })
     }
 

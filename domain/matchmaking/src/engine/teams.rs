@@ -7,14 +7,13 @@
 use alloc::vec::Vec;
 
 use super::judged::Rule;
+use super::packing::Packing;
 use super::plan::{Row, Similarity, Team};
 
 /// Up to this many tickets on two teams every seating is tried: 2,048 of them at most, with symmetry.
 const EXHAUSTIVE_UNITS_MAX: usize = 12;
 /// The most steps of a search for any seating that keeps the rules; some hundred microseconds.
 const SEATINGS_MAX: u32 = 8_192;
-/// The most rounds of exchanges; each exchange makes the teams more even, and few are ever needed.
-const EXCHANGES_MAX: usize = 64;
 
 /// What is to be seated.
 #[derive(Debug)]
@@ -40,13 +39,15 @@ pub(super) struct Demand<'a> {
 /// A seating under construction. Kept between searches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seats {
-    players: Vec<u8>,
-    sums: Vec<i64>,
+    pub(super) players: Vec<u8>,
+    pub(super) sums: Vec<i64>,
     large: Vec<u8>,
     order: Vec<usize>,
-    seats: Vec<u8>,
+    pub(super) seats: Vec<u8>,
     best: Vec<u8>,
     halves: Halves,
+    /// Of each team, while tickets are exchanged.
+    pub(super) averages: Vec<Option<i64>>,
     /// The rule that did not allow the last seating.
     pub(super) broken: Option<Rule>,
 }
@@ -102,11 +103,13 @@ impl Seats {
             let team = left.iter_mut().find(|free| **free >= *unit);
             team.map(|free| *free -= unit).is_some()
         });
-        let mut budget = SEATINGS_MAX;
-        fits || pack(&units, free, &mut budget)
+        if fits {
+            return true;
+        }
+        Packing::new(SEATINGS_MAX).fits(&units, free)
     }
 
-    fn begin(&mut self, demand: &Demand<'_>) {
+    pub(super) fn begin(&mut self, demand: &Demand<'_>) {
         self.players.clear();
         self.players.extend_from_slice(demand.seated);
         self.sums.clear();
@@ -119,7 +122,7 @@ impl Seats {
         self.broken = None;
     }
 
-    fn put(&mut self, demand: &Demand<'_>, unit: usize, team: usize) {
+    pub(super) fn put(&mut self, demand: &Demand<'_>, unit: usize, team: usize) {
         self.seats[unit] = u8::try_from(team).unwrap_or(u8::MAX);
         self.players[team] += demand.units[unit];
         self.large[team] += u8::from(demand.is_large(unit));
@@ -128,7 +131,7 @@ impl Seats {
         }
     }
 
-    fn take(&mut self, demand: &Demand<'_>, unit: usize) {
+    pub(super) fn take(&mut self, demand: &Demand<'_>, unit: usize) {
         let team = usize::from(self.seats[unit]);
         self.players[team] -= demand.units[unit];
         self.large[team] -= u8::from(demand.is_large(unit));
@@ -165,7 +168,7 @@ impl Seats {
     }
 
     /// The difference between the highest and the lowest average; teams without players have none.
-    fn spread(&self, demand: &Demand<'_>, rule: usize) -> i64 {
+    pub(super) fn spread(&self, demand: &Demand<'_>, rule: usize) -> i64 {
         let (mut low, mut high) = (i64::MAX, i64::MIN);
         for (team, players) in self.players.iter().enumerate().filter(|(_, players)| **players > 0) {
             let average = average(self.sums[team * demand.numbers + rule], *players).unwrap_or(0);
@@ -203,6 +206,10 @@ impl Seats {
                 core::mem::swap(&mut self.best, &mut self.seats);
                 return true;
             }
+            // The others are no more even.
+            if self.broken == Some(Rule::Average(0)) {
+                return false;
+            }
             let broken = self.broken;
             self.begin(demand);
             self.broken = broken;
@@ -210,6 +217,7 @@ impl Seats {
         (0..count).for_each(|unit| self.put(demand, unit, 0));
         let (mut seats, mut stand) = (0_u32, 0_u32);
         let mut best = i64::MAX;
+        let allowed = if demand.numbers > 0 { demand.row.team_numbers[0] } else { i64::MAX };
         for step in 0..1_u32 << free {
             if step > 0 {
                 // The bit in which a Gray code changes.
@@ -227,6 +235,10 @@ impl Seats {
                 (Some(one), Some(other)) => (one - other).abs(),
                 (Some(_), None) | (None, Some(_) | None) => 0,
             };
+            if spread > allowed {
+                self.broken = Some(Rule::Average(0));
+                continue;
+            }
             if spread >= best {
                 continue;
             }
@@ -302,8 +314,8 @@ impl Seats {
             let number = if demand.numbers > 0 { strength(*unit) / players.max(1) } else { 0 };
             (core::cmp::Reverse(players), core::cmp::Reverse(number), *unit)
         });
-        let mut budget = SEATINGS_MAX;
-        let mut found = self.descend(demand, &order, Leaf::Sizes, &mut budget);
+        let mut left = SEATINGS_MAX;
+        let mut found = self.descend(demand, &order, Leaf::Sizes, &mut left);
         if found && demand.numbers > 0 {
             self.exchange(demand);
         }
@@ -311,8 +323,8 @@ impl Seats {
             self.best.clone_from(&self.seats);
         } else if found {
             self.begin(demand);
-            let mut budget = SEATINGS_MAX;
-            found = self.descend(demand, &order, Leaf::Rules, &mut budget);
+            let mut left = SEATINGS_MAX;
+            found = self.descend(demand, &order, Leaf::Rules, &mut left);
             self.best.clone_from(&self.seats);
         }
         self.order = order;
@@ -371,38 +383,6 @@ impl Seats {
             && self.large[one] == self.large[other]
             && sums(one) == sums(other)
     }
-
-    /// Exchanges tickets of one size between teams while that makes the teams more even.
-    fn exchange(&mut self, demand: &Demand<'_>) {
-        for _ in 0..EXCHANGES_MAX {
-            let before = self.spread(demand, 0);
-            let mut best = (before, None);
-            for one in 0..demand.units.len() {
-                for other in one + 1..demand.units.len() {
-                    let (from, into) = (usize::from(self.seats[one]), usize::from(self.seats[other]));
-                    if from == into || demand.units[one] != demand.units[other] {
-                        continue;
-                    }
-                    self.swap(demand, one, other);
-                    let after = self.spread(demand, 0);
-                    if after < best.0 {
-                        best = (after, Some((one, other)));
-                    }
-                    self.swap(demand, one, other);
-                }
-            }
-            let Some((one, other)) = best.1 else { return };
-            self.swap(demand, one, other);
-        }
-    }
-
-    fn swap(&mut self, demand: &Demand<'_>, one: usize, other: usize) {
-        let (from, into) = (usize::from(self.seats[one]), usize::from(self.seats[other]));
-        self.take(demand, one);
-        self.take(demand, other);
-        self.put(demand, one, into);
-        self.put(demand, other, from);
-    }
 }
 
 /// The turn of a seating where each is one exchange away from the one before: among equals the first wins.
@@ -414,7 +394,7 @@ const fn gray(seats: u32) -> u32 {
 }
 
 /// Teams without players have none.
-fn average(sum: i64, players: u8) -> Option<i64> {
+pub(super) fn average(sum: i64, players: u8) -> Option<i64> {
     (players > 0).then(|| sum.div_euclid(i64::from(players)))
 }
 
@@ -433,28 +413,45 @@ impl Demand<'_> {
     }
 }
 
-/// Whether tickets, the largest first, fit into the free places of teams.
-fn pack(units: &[u8], mut free: Vec<u8>, budget: &mut u32) -> bool {
-    let Some((unit, rest)) = units.split_first() else { return true };
-    if *unit <= 1 {
-        let wanted: u32 = units.iter().map(|players| u32::from(*players)).sum();
-        return wanted <= free.iter().map(|free| u32::from(*free)).sum();
-    }
-    free.sort_unstable();
-    let mut last = None;
-    for team in 0..free.len() {
-        if free[team] < *unit || last == Some(free[team]) {
-            continue;
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against every seating of a few tickets on two teams.
+        #[test]
+        fn two_teams_are_seated_where_they_can_be(
+            units in proptest::collection::vec((1_u8..4, 0_i64..60), 1..8),
+            seated in proptest::collection::vec((0_u8..2, 0_i64..30), 2),
+            (size, less, allowed, balance, large_from) in (1_u8..9, 0_u8..2, 0_i64..8, 0_u8..3, 2_u8..4),
+            alike in any::<bool>(),
+        ) {
+            let similarity = if alike { Similarity::Alike } else { Similarity::Any };
+            let teams = [Team { min: size.saturating_sub(less), max: size }; 2];
+            let row = Row { team_numbers: alloc::vec![allowed], balance, ..Row::default() };
+            let (players, sums): (Vec<u8>, Vec<i64>) = units.into_iter().unzip();
+            let (there, there_sums): (Vec<u8>, Vec<i64>) =
+                seated.into_iter().map(|(players, sum)| (players, sum * i64::from(players))).unzip();
+            let demand = Demand {
+                teams: &teams,
+                row: &row,
+                similarity,
+                large_from,
+                seated: &there,
+                seated_sums: &there_sums,
+                units: &players,
+                unit_sums: &sums,
+                numbers: 1,
+            };
+            let mut seats = Seats::default();
+            let holds = (0..1_usize << players.len()).any(|way| {
+                seats.begin(&demand);
+                (0..players.len()).for_each(|unit| seats.put(&demand, unit, way >> unit & 1));
+                seats.holds(&demand)
+            });
+            prop_assert_eq!(seats.seat(&demand), holds);
         }
-        // Out of budget it is called possible: what is wrong shows when the teams are seated.
-        let Some(left) = budget.checked_sub(1) else { return true };
-        *budget = left;
-        last = Some(free[team]);
-        let mut with = free.clone();
-        with[team] -= unit;
-        if pack(rest, with, budget) {
-            return true;
-        }
     }
-    false
 }

@@ -180,6 +180,10 @@ proptest! {
                             prop_assert_eq!(census.of_lane(lane).collect::<Vec<_>>(), lane_of.map(|it| it.handle).collect::<Vec<_>>());
                         }
                     }
+                    let numbered = Walk::of_numbers(&index, window, asked.filter()).map(|met| met.handle).collect::<Vec<_>>();
+                    let has_number = |it: &&Listed| it.number != WILD && it.number <= window.1 && !it.is_exact();
+                    let those = list.iter().filter(|it| it.passes(asked)).filter(has_number);
+                    prop_assert_eq!(numbered, those.map(|it| it.handle).collect::<Vec<_>>());
                     // A group always has something that all of it can play by.
                     let common = if regions & narrowed == 0 { regions } else { regions & narrowed };
                     let narrower = Asked { regions: common, ..asked };

@@ -111,6 +111,17 @@ impl<'a> Walk<'a> {
         walk
     }
 
+    /// Through everything that has a number, the lowest first.
+    pub(super) fn of_numbers(index: &'a Index, window: Window, filter: Filter) -> Self {
+        let ground = Ground { index, filter, from: WILD, window };
+        let first = index.at(Key::new(WILD + 1, 0)).and_then(|place| index.first_from(place));
+        let above = first.and_then(|place| ground.up(place, window.1));
+        let mut walk =
+            Self { ground, any: None, above, below: None, beside: None, heads: [OVER; 3], met: None };
+        walk.advance(ABOVE);
+        walk
+    }
+
     /// Also through those who allow no difference by number.
     pub(super) fn through(&mut self, exact: &'a Index) {
         if exact.len() > 0 {

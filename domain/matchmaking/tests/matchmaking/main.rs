@@ -11,6 +11,7 @@ mod giving_way;
 mod laws;
 mod leases;
 mod names;
+mod numberless;
 mod oracle;
 mod pause;
 mod placement;
