@@ -55,6 +55,7 @@ pub(super) fn create(
         epoch: first,
         host: by.peer,
         renewal: Renewal::Now(Pace::Usual),
+        hears: Vec::new(),
     });
     Ok(told(turn, id))
 }
