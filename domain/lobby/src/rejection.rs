@@ -86,8 +86,16 @@ pub enum Rejection {
         again: Duration,
         /// How many miss the host.
         reports: usize,
-        /// How many would have to; no number is enough where only time is.
+        /// How many would have to.
         needed: usize,
+    },
+    /// The host's lease stands, and the session is one that waits for its end.
+    #[error("the host's lease stands for {} ms more, and a strict session waits for its end, whoever misses it", again.as_millis())]
+    LeaseToEnd {
+        /// Until when, as far as is known.
+        until: Timestamp,
+        /// How long that is.
+        again: Duration,
     },
     /// It may not be host.
     #[error("peer {0} has not said that it can be host of this session")]

@@ -190,7 +190,11 @@ fn a_strict_session_waits_for_the_end_of_the_lease() {
     world.misses(id(1), 1, 2);
     world.misses(id(1), 1, 3);
     world.pass(LEASE.saturating_sub(Duration::from_millis(1)));
-    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
+    let refused = world.claim(id(1), 1, 2).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the host's lease stands for 1 ms more, and a strict session waits for its end, whoever misses it"
+    );
     world.pass(Duration::from_millis(1));
     world.claim(id(1), 1, 2).unwrap();
 }
@@ -202,7 +206,7 @@ fn a_strict_session_waits_for_a_host_that_was_thrown_out() {
         let mut world = three(Settings { takeover, ..Settings::of_size(8) });
         world.ask(&Command::Kick { session: id(1), peer: key(1), by: Authority::Studio }).unwrap();
         let claimed = world.claim(id(1), 1, 2);
-        assert_eq!(matches!(claimed, Err(Rejection::LeaseStands { .. })), waits, "{claimed:?}");
+        assert_eq!(matches!(claimed, Err(Rejection::LeaseToEnd { .. })), waits, "{claimed:?}");
         // It renews nothing any more.
         world.pass(LEASE.saturating_sub(Duration::from_millis(1)));
         world.renew(id(1), 1, 1);
@@ -264,8 +268,8 @@ fn a_renewal_that_others_bring_counts_from_when_its_host_signed_it() {
     world.pass(Duration::from_secs(4));
     world.brings(id(1), 1, 1, world.now, &[]);
     world.pass(Duration::from_secs(4));
-    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
-    world.see(relayed(Renewal::AsOf(signed)));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseToEnd { .. })));
+    world.brings(id(1), 1, 1, signed, &[]);
     world.pass(Duration::from_secs(2));
     world.claim(id(1), 1, 2).unwrap();
 }

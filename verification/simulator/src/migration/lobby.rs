@@ -360,7 +360,7 @@ impl<G: Guards> World<G> {
             Ok(_) | Err(Rejection::Passed { .. } | Rejection::NotHost(_)) => {
                 self.newest(&session).map(Ruling::Host)
             }
-            Err(Rejection::LeaseStands { .. }) => Some(Ruling::Stands),
+            Err(Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. }) => Some(Ruling::Stands),
             Err(Rejection::Unsuitable(_) | Rejection::NotMember(_)) => Some(Ruling::Unfit),
             Err(Rejection::Unsupported(_) | Rejection::NotMigratable) => Some(Ruling::Stays),
             Err(_) => None,

@@ -89,7 +89,7 @@ impl From<&Rejection> for Failure {
             Rejection::Passed { .. } => {
                 (StatusCode::CONFLICT, "MS-G010", "follow the host that the certificate names")
             }
-            Rejection::LeaseStands { .. } => (
+            Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. } => (
                 StatusCode::CONFLICT,
                 refused::LEASE_STANDS,
                 "claim again after Retry-After, if the host is still missed",
@@ -107,7 +107,10 @@ impl From<&Rejection> for Failure {
             Rejection::LastEpoch => (StatusCode::CONFLICT, "MS-G019", "make a new session"),
         };
         let failure = Self::new(status, code, rejection.to_string(), fix);
-        if let Rejection::Moving { again, .. } | Rejection::LeaseStands { again, .. } = rejection {
+        if let Rejection::Moving { again, .. }
+        | Rejection::LeaseStands { again, .. }
+        | Rejection::LeaseToEnd { again, .. } = rejection
+        {
             failure.again_in(*again)
         } else {
             failure
