@@ -26,6 +26,9 @@ pub enum Rejection {
     /// The id belongs to a session of others.
     #[error("session {0} was made by somebody else")]
     Taken(SessionId),
+    /// The key under which it is asked for was used before, for something else.
+    #[error("this key has made session {0}, which was asked for otherwise")]
+    KeyReused(SessionId),
     /// It cannot be made so.
     #[error(transparent)]
     Unfit(#[from] Unfit),

@@ -78,6 +78,9 @@ impl From<&Rejection> for Failure {
             Rejection::Taken(_) | Rejection::KeyTaken => {
                 (StatusCode::CONFLICT, "MS-G007", "make a key anew when the process starts, and a new id")
             }
+            Rejection::KeyReused(_) => {
+                (StatusCode::CONFLICT, "MS-G023", "send a key that is new for each session")
+            }
             Rejection::Full { .. } | Rejection::TooManyKicked | Rejection::Closed => {
                 (StatusCode::CONFLICT, refused::FULL, "join another session")
             }
