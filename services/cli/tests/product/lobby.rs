@@ -373,6 +373,10 @@ fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
     again.joins(&session, &key);
     assert_eq!(renews(&dan, &dan).code.as_deref(), Some("MS-G005"));
     assert_eq!(renews(&again, &again).status, 200);
+    let watching = {
+        let (caller, events) = (again.caller.clone(), format!("/v1/sessions/{session}/events"));
+        std::thread::spawn(move || caller.get(&events).text)
+    };
     until("the token runs out", || {
         (again.caller.get(&format!("/v1/sessions/{session}")).status == 401).then_some(())
     });
