@@ -380,7 +380,12 @@ fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
     until("the token runs out", || {
         (again.caller.get(&format!("/v1/sessions/{session}")).status == 401).then_some(())
     });
-    assert_eq!(renews(&again, &again).status, 401);
+    let late = renews(&again, &again);
+    assert_eq!((late.status, late.code.as_deref()), (401, Some("MS-A002")), "{late:?}");
+    assert!(
+        late.text.contains("join the session again") && !late.text.contains("service account"),
+        "{late:?}"
+    );
     assert_eq!(members(), are(&["ann", "dan"]), "it is a member, and has to join again for a token");
     assert_eq!(again.joins(&session, &key)["pass"]["player"], "dan");
     assert!(up.run(&["session", "end", &session]).status.success());
