@@ -47,6 +47,9 @@ pub enum Rejection {
     /// It was thrown out.
     #[error("the player, or its process, was kicked out of the session, and does not come back")]
     Kicked,
+    /// Its player is here with another process.
+    #[error("the player has come with another process, which is the member by now")]
+    Replaced,
     /// The key is another player's.
     #[error("the key belongs to another player's process")]
     KeyTaken,

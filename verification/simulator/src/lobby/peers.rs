@@ -326,7 +326,11 @@ impl Word {
         }
         let is_out = matches!(
             rejection,
-            Rejection::NotFound(_) | Rejection::Over { .. } | Rejection::NotMember(_) | Rejection::Kicked
+            Rejection::NotFound(_)
+                | Rejection::Over { .. }
+                | Rejection::NotMember(_)
+                | Rejection::Replaced
+                | Rejection::Kicked
         );
         if is_out { Self::Out(session) } else { Self::Nothing }
     }

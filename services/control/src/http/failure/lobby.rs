@@ -75,6 +75,9 @@ impl From<&Rejection> for Failure {
             }
             Rejection::NotMember(_) => (StatusCode::FORBIDDEN, refused::NOT_MEMBER, "join the session first"),
             Rejection::Kicked => (StatusCode::FORBIDDEN, refused::KICKED, "join another session"),
+            Rejection::Replaced => {
+                (StatusCode::FORBIDDEN, refused::REPLACED, "end this process, or have the other one leave")
+            }
             Rejection::Taken(_) | Rejection::KeyTaken => {
                 (StatusCode::CONFLICT, "MS-G007", "make a key anew when the process starts, and a new id")
             }

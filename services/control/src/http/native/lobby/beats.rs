@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use mainstay_core::{SessionId, Timestamp};
-use mainstay_lobby::{Epoch, Grant, MEMBERS_MAX, Misses, Observation, PeerKey, Rejection, Renewal};
+use mainstay_lobby::{Epoch, Grant, MEMBERS_MAX, Misses, Observation, PeerKey, Renewal};
 use mainstay_wire::lobby::{Receipt, Renews};
 use mainstay_wire::native::{BeatAnswer, BeatRequest, RelayedRenewal, lease_word};
 use mainstay_wire::problem::Problem;
@@ -48,7 +48,7 @@ async fn beat(
     lobbies.limits().beat(session, peer, app.now())?;
     let before = look(&app, session).await?;
     if !before.session.members.contains_key(&peer) {
-        return Err(Failure::lobby(lobbies, session, &Rejection::NotMember(peer)).into());
+        return Err(Failure::lobby(lobbies, session, &before.session.is_out(peer)).into());
     }
     let observed = observed(session, peer, &asked, before.session.grant)?;
     let brought = observed.iter().find_map(|observation| {
