@@ -36,7 +36,8 @@ pub(crate) fn apply(lobby: &mut Lobby, at: Timestamp, event: &Event) {
         }
         Event::Joined { session, peer, player, can_be_host, addresses } => lobby.change(*session, |it| {
             it.seats.remove(player);
-            it.former.retain(|former| former.player != *player);
+            // Another process of this player is remembered: it stays out while this one is here.
+            it.former.retain(|former| former.player != *player || former.peer != *peer);
             let member = Member {
                 player: player.clone(),
                 can_be_host: *can_be_host,
@@ -62,9 +63,7 @@ pub(crate) fn apply(lobby: &mut Lobby, at: Timestamp, event: &Event) {
                         it.kicked.insert(player);
                         it.kicked_peers.insert(*peer);
                     }
-                    Gone::Left | Gone::Lost => it.remember(Former { peer: *peer, player }),
-                    // It is here still.
-                    Gone::Replaced => {}
+                    Gone::Left | Gone::Lost | Gone::Replaced => it.remember(Former { peer: *peer, player }),
                 }
             });
         }

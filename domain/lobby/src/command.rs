@@ -236,6 +236,8 @@ pub enum Observation {
         host: PeerKey,
         /// How.
         renewal: Renewal,
+        /// Which members it hears, as far as the renewal counts: then they were heard as of the same moment.
+        hears: Vec<PeerKey>,
     },
     /// A member says whether it misses the host of an epoch.
     Misses {

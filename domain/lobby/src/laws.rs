@@ -10,7 +10,7 @@ use mainstay_core::SessionId;
 use crate::event::Event;
 use crate::limits::FORMER_MAX;
 use crate::lobby::Lobby;
-use crate::session::Session;
+use crate::session::{Former, Session};
 use crate::settings::Searchable;
 
 /// Everything that does not hold of what an event touched.
@@ -95,9 +95,13 @@ fn whole(lobby: &Lobby, session: &Session, broken: &mut Vec<String>) {
     if let Some((peer, _)) = back {
         broken.push(format!("session {id}: {peer} was kicked and is a member"));
     }
-    let is_here = |player| players.contains(player) || session.kicked.contains(player);
+    let is_here = |former: &Former| {
+        let member = session.members.get(&former.peer);
+        member.is_some_and(|member| member.player == former.player) || session.kicked.contains(&former.player)
+    };
     let former: BTreeSet<_> = session.former.iter().map(|former| &former.player).collect();
-    if former.len() != session.former.len() || former.len() > FORMER_MAX || former.into_iter().any(is_here) {
+    if former.len() != session.former.len() || former.len() > FORMER_MAX || session.former.iter().any(is_here)
+    {
         broken.push(format!(
             "session {id} remembers somebody twice, or who is here, was kicked, or is one too many"
         ));

@@ -131,6 +131,15 @@ impl Lobby {
         self.sessions.get(&session).is_some_and(|session| session.members.contains_key(peer))
     }
 
+    /// Who is a member of these was heard.
+    fn hear_all(&mut self, session: SessionId, peers: Vec<PeerKey>, at: Timestamp) {
+        for peer in peers {
+            if self.is_member(session, &peer) {
+                self.pulses.hear(session, peer, at);
+            }
+        }
+    }
+
     fn members(&self) -> Vec<(SessionId, PeerKey)> {
         let of = |session: &Arc<Session>| {
             let id = session.id;
@@ -164,19 +173,15 @@ impl StateMachine for Lobby {
                 let members = self.members();
                 self.pulses.listen(now, members.into_iter());
             }
-            Observation::Heard { session, peers } => {
-                for peer in peers.into_iter().filter(|peer| self.is_member(session, peer)).collect::<Vec<_>>()
-                {
-                    self.pulses.hear(session, peer, now);
-                }
-            }
-            Observation::Renewed { session, epoch, host, renewal } => {
+            Observation::Heard { session, peers } => self.hear_all(session, peers, now),
+            Observation::Renewed { session, epoch, host, renewal, hears } => {
                 let known = self.sessions.get(&session).and_then(|session| session.grant);
                 let is_host = known.is_some_and(|grant| grant.epoch == epoch && grant.host == host);
                 if is_host && self.is_member(session, &host) {
                     let before = self.sessions.get(&session).map(|it| self.pulses.lease(it, now));
-                    self.pulses.renew(session, epoch, now, renewal);
-                    self.pulses.hear(session, host, now);
+                    let Some(at) = self.pulses.renew(session, epoch, now, renewal) else { return };
+                    self.pulses.hear(session, host, at);
+                    self.hear_all(session, hears, at);
                     // Whoever waits for it to be confirmed is told; the renewals after that tell nobody anything.
                     if !matches!(before, Some(Lease::Held { .. })) {
                         self.touched.insert(session);

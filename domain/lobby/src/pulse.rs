@@ -111,19 +111,30 @@ impl Pulses {
         self.heard.insert((at, session, peer));
     }
 
-    pub(crate) fn renew(&mut self, session: SessionId, epoch: Epoch, now: Timestamp, renewal: Renewal) {
+    /// As of when a renewal counts, where it does: not as of a moment to come, and not as of one that it was renewed at before. What is brought
+    /// again says nothing new of its host, nor of whom that hears.
+    pub(crate) fn renew(
+        &mut self,
+        session: SessionId,
+        epoch: Epoch,
+        now: Timestamp,
+        renewal: Renewal,
+    ) -> Option<Timestamp> {
         let (at, pace) = match renewal {
             Renewal::Now(pace) => (now, pace),
-            Renewal::AsOf(at) => (at.min(now), Pace::Usual),
+            Renewal::AsOf(at) if at > now => return None,
+            Renewal::AsOf(at) => (at, Pace::Usual),
         };
         let Pulse { renewed, moved, .. } = self.sessions.entry(session).or_default();
         if let (Some(former), Some(cause)) = (renewed.filter(|before| before.epoch != epoch), moved.take()) {
             debug_assert!(former.epoch < epoch, "who is asked has made sure that it is the newest epoch");
             self.tally.took(cause, at.since(former.at));
         }
-        if renewed.is_none_or(|before| before.epoch != epoch || before.at < at) {
+        let counts = renewed.is_none_or(|before| before.epoch != epoch || before.at < at);
+        if counts {
             *renewed = Some(Renewed { epoch, at, pace });
         }
+        counts.then_some(at)
     }
 
     /// A session gets another host than the one it has.

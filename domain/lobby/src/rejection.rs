@@ -26,6 +26,9 @@ pub enum Rejection {
     /// The id belongs to a session of others.
     #[error("session {0} was made by somebody else")]
     Taken(SessionId),
+    /// The key under which it is asked for was used before, for something else.
+    #[error("this key has made session {0}, which was asked for otherwise")]
+    KeyReused(SessionId),
     /// It cannot be made so.
     #[error(transparent)]
     Unfit(#[from] Unfit),
@@ -44,6 +47,9 @@ pub enum Rejection {
     /// It was thrown out.
     #[error("the player, or its process, was kicked out of the session, and does not come back")]
     Kicked,
+    /// Its player is here with another process.
+    #[error("the player has come with another process, which is the member by now")]
+    Replaced,
     /// The key is another player's.
     #[error("the key belongs to another player's process")]
     KeyTaken,
@@ -86,8 +92,16 @@ pub enum Rejection {
         again: Duration,
         /// How many miss the host.
         reports: usize,
-        /// How many would have to; no number is enough where only time is.
+        /// How many would have to.
         needed: usize,
+    },
+    /// The host's lease stands, and the session is one that waits for its end.
+    #[error("the host's lease stands for {} ms more, and a strict session waits for its end, whoever misses it", again.as_millis())]
+    LeaseToEnd {
+        /// Until when, as far as is known.
+        until: Timestamp,
+        /// How long that is.
+        again: Duration,
     },
     /// It may not be host.
     #[error("peer {0} has not said that it can be host of this session")]

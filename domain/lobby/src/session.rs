@@ -8,6 +8,7 @@ use mainstay_core::{SessionId, Timestamp};
 
 use crate::id::{Epoch, PeerKey, Player, Service};
 use crate::limits::FORMER_MAX;
+use crate::rejection::Rejection;
 use crate::settings::{Migratable, Settings, Takeover};
 
 /// Who is the host of which epoch. There is one for each epoch, ever.
@@ -113,7 +114,8 @@ pub struct Session {
     pub seats: BTreeSet<Player>,
     /// Until when.
     pub seats_until: Timestamp,
-    /// Who left or was lost, the latest last: its player may come again while nobody new may. At most [`FORMER_MAX`].
+    /// Who left, was lost or was replaced, the latest last: its player may come again while nobody new may, and a process stays out while its
+    /// player is here with another. At most [`FORMER_MAX`].
     pub former: VecDeque<Former>,
     /// Who was thrown out.
     pub kicked: BTreeSet<Player>,
@@ -140,10 +142,32 @@ impl Session {
         self.former.iter().any(|former| former.player == *player)
     }
 
-    /// The player of a process that is here, or was.
+    /// The player of a process that is here, or was and whose player is not.
     pub(crate) fn player_of(&self, peer: &PeerKey) -> Option<&Player> {
-        let was = || self.former.iter().find(|former| former.peer == *peer).map(|former| &former.player);
+        let was = || self.players_before(peer).find(|player| self.peer_of(player).is_none());
         self.members.get(peer).map(|member| &member.player).or_else(was)
+    }
+
+    /// Whether the player of a process is here with another.
+    pub(crate) fn is_replaced(&self, peer: &PeerKey) -> bool {
+        self.players_before(peer).any(|player| self.peer_of(player).is_some())
+    }
+
+    /// Whose a process was that is here no longer: one player's, unless somebody tells lies.
+    fn players_before(&self, peer: &PeerKey) -> impl Iterator<Item = &Player> {
+        self.former.iter().filter(move |former| former.peer == *peer).map(|former| &former.player)
+    }
+
+    /// Why a process that asks as a member is none.
+    #[must_use]
+    pub fn is_out(&self, peer: PeerKey) -> Rejection {
+        if self.kicked_peers.contains(&peer) {
+            Rejection::Kicked
+        } else if self.is_replaced(&peer) {
+            Rejection::Replaced
+        } else {
+            Rejection::NotMember(peer)
+        }
     }
 
     /// A player that is a member no longer may come again.
@@ -166,11 +190,11 @@ impl Session {
         self.grant.is_none_or(|grant| !self.members.contains_key(&grant.host))
     }
 
-    /// Whether its host, which was thrown out, is given the rest of its lease: until it learns so it acts, and beside it nobody may. One that leaves
-    /// acts no more.
+    /// Whether its host, which was thrown out or replaced, is given the rest of its lease: until it learns so it acts, and beside it nobody may. One
+    /// that leaves acts no more.
     pub(crate) fn waits_out(&self) -> bool {
-        let was_kicked = |grant: Grant| self.kicked_peers.contains(&grant.host);
-        self.settings.takeover == Takeover::Strict && self.grant.is_some_and(was_kicked)
+        let acts = |Grant { host, .. }: Grant| self.kicked_peers.contains(&host) || self.is_replaced(&host);
+        self.settings.takeover == Takeover::Strict && self.grant.is_some_and(acts)
     }
 
     /// Whether it has to end when nothing else happens: nobody is left or to come, or its host is and it does not move.

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::id::{Epoch, PeerKey};
 use crate::limits::LEASE;
 use crate::lobby::Lobby;
-use crate::pulse::Lease;
+use crate::pulse::{Doubt, Lease};
 use crate::rejection::Rejection;
 use crate::session::{CanBeHost, Session};
 use crate::settings::Takeover;
@@ -56,12 +56,15 @@ fn is_free(turn: &Turn<'_, Lobby>, session: &Session, by: PeerKey) -> Result<(),
         Lease::Vacant | Lease::Lost => return Ok(()),
         Lease::Held { until } | Lease::Awaited { until } => until,
     };
-    let doubt = state.pulses.doubt(session, by, now);
-    let needed = match session.settings.takeover {
-        Takeover::Fast if doubt.reports >= doubt.needed => return Ok(()),
-        Takeover::Fast => doubt.needed,
-        Takeover::Strict => usize::MAX,
-    };
     let again = until.since(now).min(LEASE);
-    Err(Rejection::LeaseStands { until, again, reports: doubt.reports, needed })
+    match session.settings.takeover {
+        Takeover::Strict => Err(Rejection::LeaseToEnd { until, again }),
+        Takeover::Fast => {
+            let Doubt { reports, needed } = state.pulses.doubt(session, by, now);
+            if reports >= needed {
+                return Ok(());
+            }
+            Err(Rejection::LeaseStands { until, again, reports, needed })
+        }
+    }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use mainstay_core::{SessionId, Turn};
 
-use super::{MEMBER_BYTES_MAX, SESSION_BYTES, check_joiner, heard, room_for_session, told};
+use super::{MEMBER_BYTES_MAX, SESSION_BYTES, again, check_joiner, heard, room_for_session, told};
 use crate::command::{Answer, Joiner, Observation, Pace, Renewal};
 use crate::event::Event;
 use crate::id::{Epoch, Service};
@@ -25,7 +25,11 @@ pub(super) fn create(
             let is_own = known.members.get(&by.peer).is_some_and(|member| member.player == by.player);
             return if is_own { Ok(told(turn, id)) } else { Err(Rejection::Taken(id)) };
         }
-        Err(Rejection::NotFound(_)) => {}
+        Err(Rejection::NotFound(_)) => {
+            if let Some(session) = again::of_key(turn.state(), id) {
+                return Err(Rejection::KeyReused(session));
+            }
+        }
         Err(over) => return Err(over),
     }
     settings.check()?;
@@ -55,6 +59,7 @@ pub(super) fn create(
         epoch: first,
         host: by.peer,
         renewal: Renewal::Now(Pace::Usual),
+        hears: Vec::new(),
     });
     Ok(told(turn, id))
 }

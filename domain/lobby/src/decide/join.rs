@@ -25,6 +25,7 @@ pub(super) fn join(turn: &mut Turn<'_, Lobby>, id: SessionId, by: &Joiner) -> Re
             return introduce::introduce(turn, id, by.peer, by.can_be_host, &by.addresses);
         }
         Some(_) => return Err(Rejection::KeyTaken),
+        None if session.is_replaced(&by.peer) => return Err(Rejection::Replaced),
         None => {}
     }
     let former = session.peer_of(&by.player);

@@ -1,5 +1,6 @@
 //! Every rule of a lobby, one command a file.
 
+mod again;
 mod claim;
 mod configure;
 mod create;

@@ -93,7 +93,7 @@ fn observation() -> impl Strategy<Value = Observation> {
             session: id(session), peers: peers.into_iter().map(key).collect(),
         }),
         4 => (session(), 1..4_u32, peer(), pace()).prop_map(|(session, epoch, host, pace)| Observation::Renewed {
-            session: id(session), epoch: Epoch(epoch), host: key(host), renewal: Renewal::Now(pace),
+            session: id(session), epoch: Epoch(epoch), host: key(host), renewal: Renewal::Now(pace), hears: vec![],
         }),
         3 => (session(), 1..4_u32, peer()).prop_map(|(session, epoch, peer)| Observation::Misses {
             session: id(session), epoch: Epoch(epoch), peer: key(peer), misses: Misses::Yes,

@@ -66,7 +66,13 @@ fn a_host_that_renews_quickly_is_missed_quickly() {
     let mut world = World::new();
     world.create(id(1), 1, Settings::of_size(2));
     world.join(id(1), 2).unwrap();
-    let renewed = |renewal| Observation::Renewed { session: id(1), epoch: Epoch(1), host: key(1), renewal };
+    let renewed = |renewal| Observation::Renewed {
+        session: id(1),
+        epoch: Epoch(1),
+        host: key(1),
+        renewal,
+        hears: vec![],
+    };
     world.see(renewed(Renewal::Now(Pace::Quick)));
     world.pass(Duration::from_millis(999));
     assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { reports: 1, needed: 2, .. })));
@@ -184,7 +190,11 @@ fn a_strict_session_waits_for_the_end_of_the_lease() {
     world.misses(id(1), 1, 2);
     world.misses(id(1), 1, 3);
     world.pass(LEASE.saturating_sub(Duration::from_millis(1)));
-    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
+    let refused = world.claim(id(1), 1, 2).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the host's lease stands for 1 ms more, and a strict session waits for its end, whoever misses it"
+    );
     world.pass(Duration::from_millis(1));
     world.claim(id(1), 1, 2).unwrap();
 }
@@ -196,7 +206,7 @@ fn a_strict_session_waits_for_a_host_that_was_thrown_out() {
         let mut world = three(Settings { takeover, ..Settings::of_size(8) });
         world.ask(&Command::Kick { session: id(1), peer: key(1), by: Authority::Studio }).unwrap();
         let claimed = world.claim(id(1), 1, 2);
-        assert_eq!(matches!(claimed, Err(Rejection::LeaseStands { .. })), waits, "{claimed:?}");
+        assert_eq!(matches!(claimed, Err(Rejection::LeaseToEnd { .. })), waits, "{claimed:?}");
         // It renews nothing any more.
         world.pass(LEASE.saturating_sub(Duration::from_millis(1)));
         world.renew(id(1), 1, 1);
@@ -256,13 +266,56 @@ fn a_renewal_that_others_bring_counts_from_when_its_host_signed_it() {
     let mut world = three(Settings { takeover: Takeover::Strict, ..Settings::of_size(8) });
     let signed = world.now;
     world.pass(Duration::from_secs(4));
-    let relayed = |renewal| Observation::Renewed { session: id(1), epoch: Epoch(1), host: key(1), renewal };
-    world.see(relayed(Renewal::AsOf(world.now)));
+    world.brings(id(1), 1, 1, world.now, &[]);
     world.pass(Duration::from_secs(4));
-    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseStands { .. })));
-    world.see(relayed(Renewal::AsOf(signed)));
+    assert!(matches!(world.claim(id(1), 1, 2), Err(Rejection::LeaseToEnd { .. })));
+    world.brings(id(1), 1, 1, signed, &[]);
     world.pass(Duration::from_secs(2));
     world.claim(id(1), 1, 2).unwrap();
+}
+
+/// "The lease counts from that moment": of one to come it would for ever.
+#[test]
+fn a_renewal_as_of_a_moment_to_come_counts_for_nothing() {
+    let mut world = three(Settings { takeover: Takeover::Strict, ..Settings::of_size(8) });
+    let to_come = world.now + Duration::from_secs(3_600);
+    for _ in 0..3 {
+        world.pass(Duration::from_secs(2));
+        world.brings(id(1), 1, 1, to_come, &[1]);
+    }
+    world.claim(id(1), 1, 2).unwrap();
+    world.renew(id(1), 2, 2);
+    for _ in 0..15 {
+        world.pass(Duration::from_secs(2));
+        world.brings(id(1), 2, 2, to_come, &[1, 3]);
+        world.misses(id(1), 2, 3);
+    }
+    assert_eq!(world.members(id(1)), [3], "nobody else was heard for 30 s");
+}
+
+/// "neither heard by the host nor beats itself for 30 s is lost": what a host heard when it signed keeps nobody that is dead by now, however
+/// often it is brought.
+#[test]
+fn a_renewal_that_is_brought_again_keeps_nobody() {
+    let mut world = three(Settings::of_size(8));
+    let signed = world.now;
+    world.pass(Duration::from_secs(1));
+    world.brings(id(1), 1, 1, signed, &[]);
+    world.brings(id(1), 1, 1, world.now, &[3]);
+    let mut newest = signed;
+    for _ in 0..16 {
+        newest = world.now;
+        world.pass(Duration::from_secs(1));
+        world.brings(id(1), 1, 1, newest, &[2]);
+    }
+    assert_eq!(world.members(id(1)), [1, 2, 3]);
+    for _ in 0..16 {
+        world.pass(Duration::from_secs(1));
+        for at in [signed, newest] {
+            world.brings(id(1), 1, 1, at, &[1, 3]);
+        }
+    }
+    assert_eq!(world.members(id(1)), [1, 2], "3 was heard last 32 s ago");
 }
 
 /// Whoever brings a renewal is given the lobby's receipt for it where it was counted: not for a host that has gone, nor as of a moment
@@ -274,7 +327,7 @@ fn a_renewal_that_was_brought_is_receipted_where_it_counts() {
     world.pass(Duration::from_secs(1));
     let brings = |world: &mut World, epoch, host, at| {
         let (epoch, renewal) = (Epoch(epoch), Renewal::AsOf(at));
-        world.see(Observation::Renewed { session: id(1), epoch, host: key(host), renewal });
+        world.see(Observation::Renewed { session: id(1), epoch, host: key(host), renewal, hears: vec![] });
         let session = world.lobby.session(id(1)).unwrap().clone();
         world.lobby.lease(&session, world.now).has_counted(at, world.now)
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mainstay_lobby::{
     ADDRESSES_MAX, Authority, CanBeHost, Command, Epoch, FORMER_MAX, Joiner, Joining, KICKED_MAX, LEASE,
-    Observation, Phase, Player, Rejection, SILENCE, Service, Settings, Unfit, Update,
+    Observation, Phase, Player, Rejection, SILENCE, Service, Settings, Takeover, Unfit, Update,
 };
 
 use crate::world::{World, id, joiner, key, player, told};
@@ -85,6 +85,34 @@ fn a_player_is_here_once_and_its_newest_process_counts() {
     assert_eq!(session.members.keys().copied().collect::<Vec<_>>(), [key(1), key(9)]);
     let stolen = Joiner { player: player(5), ..joiner(9) };
     assert_eq!(world.ask(&Command::Join { session: id(1), by: stolen }), Err(Rejection::KeyTaken));
+    // The one before is told so, also after a restart, and takes no place from the new one; once that has gone it may come back.
+    world.restart();
+    world.renew(id(1), 1, 1);
+    assert_eq!(world.lobby.session(id(1)).unwrap().is_out(key(2)), Rejection::Replaced);
+    assert_eq!(world.join(id(1), 2), Err(Rejection::Replaced));
+    let kick = Command::Kick { session: id(1), peer: key(2), by: host(1) };
+    assert_eq!(world.ask(&kick), Err(Rejection::NotMember(key(2))), "it is no member");
+    world.ask(&Command::Leave { session: id(1), peer: key(9) }).unwrap();
+    world.join(id(1), 2).unwrap();
+    assert_eq!(world.members(id(1)), [1, 2]);
+}
+
+/// A host whose player comes with another process is followed by whoever claims; in a strict session once it cannot act any more.
+#[test]
+fn a_host_that_is_replaced_is_followed() {
+    for takeover in [Takeover::Fast, Takeover::Strict] {
+        let mut world = World::new();
+        world.create(id(1), 1, Settings { takeover, ..Settings::of_size(2) });
+        world.join(id(1), 2).unwrap();
+        let again = Joiner { peer: key(9), ..joiner(1) };
+        world.ask(&Command::Join { session: id(1), by: again }).unwrap();
+        world.renew(id(1), 1, 1);
+        let claimed = world.claim(id(1), 1, 2);
+        assert_eq!(claimed.is_ok(), takeover == Takeover::Fast, "{claimed:?}");
+        world.pass(LEASE);
+        world.claim(id(1), 1, 2).unwrap();
+        assert_eq!(world.members(id(1)), [2, 9]);
+    }
 }
 
 #[test]

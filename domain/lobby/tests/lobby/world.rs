@@ -148,7 +148,25 @@ impl World {
 
     pub fn renew(&mut self, session: SessionId, epoch: u32, host: u8) {
         let renewal = Renewal::Now(Pace::Usual);
-        self.see(Observation::Renewed { session, epoch: Epoch(epoch), host: key(host), renewal });
+        self.see(Observation::Renewed {
+            session,
+            epoch: Epoch(epoch),
+            host: key(host),
+            renewal,
+            hears: vec![],
+        });
+    }
+
+    /// A member brings what the host signed as of a moment, and whom it says that the host hears.
+    pub fn brings(&mut self, session: SessionId, epoch: u32, host: u8, as_of: Timestamp, hears: &[u8]) {
+        let (epoch, host, renewal) = (Epoch(epoch), key(host), Renewal::AsOf(as_of));
+        let hears = hears.iter().copied().map(key).collect();
+        self.see(Observation::Renewed { session, epoch, host, renewal, hears });
+    }
+
+    /// The members there are.
+    pub fn members(&self, session: SessionId) -> Vec<u8> {
+        self.lobby.session(session).unwrap().members.keys().map(|peer| peer.0[0]).collect()
     }
 
     pub fn misses(&mut self, session: SessionId, epoch: u32, peer: u8) {

@@ -180,7 +180,7 @@ impl Member {
             return Some(Ruling::Host(certificate));
         }
         match problem.code.as_str() {
-            refused::NOT_FOUND | refused::OVER | refused::KICKED => Some(Ruling::Over),
+            refused::NOT_FOUND | refused::OVER | refused::KICKED | refused::REPLACED => Some(Ruling::Over),
             refused::LEASE_STANDS => Some(Ruling::Stands),
             refused::UNSUITABLE | refused::NOT_HOST => Some(Ruling::Unfit),
             refused::NOT_MIGRATABLE => Some(Ruling::Stays),
@@ -206,7 +206,9 @@ impl Member {
                 None
             }
             Answered::No(_, problem) => match problem.code.as_str() {
-                refused::NOT_FOUND | refused::OVER | refused::KICKED | refused::FULL => Some(Ruling::Over),
+                refused::NOT_FOUND | refused::OVER | refused::KICKED | refused::REPLACED | refused::FULL => {
+                    Some(Ruling::Over)
+                }
                 _ => None,
             },
         }
@@ -325,7 +327,9 @@ impl Lobby for Member {
             // It was away for longer than its token lasts: it comes in as anybody does.
             Answered::No(StatusCode::UNAUTHORIZED, _) => self.come_again(),
             Answered::No(_, problem) => match problem.code.as_str() {
-                refused::NOT_FOUND | refused::OVER | refused::KICKED => Some(Ruling::Over),
+                refused::NOT_FOUND | refused::OVER | refused::KICKED | refused::REPLACED => {
+                    Some(Ruling::Over)
+                }
                 // Whom the lobby counts as lost comes again with its next question; nobody is brought back by time alone.
                 code => {
                     tracing::debug!(code, detail = problem.detail, "the pass is not renewed");
@@ -368,7 +372,7 @@ impl Lobby for Member {
             }
             Some(Answered::No(status, problem)) => match problem.code.as_str() {
                 // For nobody's sake: this peer itself is out, or the session is over.
-                refused::KICKED | refused::NOT_FOUND | refused::OVER => Heeded::Yes,
+                refused::KICKED | refused::REPLACED | refused::NOT_FOUND | refused::OVER => Heeded::Yes,
                 _ if is_passing(status) => Heeded::NotYet,
                 _ => Heeded::Refused { code: problem.code, detail: problem.detail },
             },

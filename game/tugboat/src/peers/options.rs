@@ -157,7 +157,7 @@ impl From<Moves> for Support {
 /// [`Level`] as a word: the two in which a host waits for nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum GoesAlong {
-    /// Nothing: the new host begins anew.
+    /// Nothing: the new host goes on from what it has itself.
     None,
     /// Its state, for which nobody waits.
     Asynchronous,

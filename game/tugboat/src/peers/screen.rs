@@ -27,6 +27,15 @@ const NEWS_MAX: usize = 100;
 const TYPED_MAX: usize = 200;
 /// One press of a key moves a lever by so much.
 const LEVER: i8 = 32;
+/// How wide the list of who is what is, in columns.
+const WHO_COLUMNS: u16 = 44;
+/// How high it is where it stands below the water, in lines: its three, an unconfirmed host, and the frame.
+const WHO_LINES: u16 = 6;
+/// What the title above the water takes, in columns: `ANTICIPATED NEW HOST` and the frame.
+const TITLE_COLUMNS: u16 = 24;
+/// What a person can do, the way out first: a narrow terminal cuts the end.
+const KEYS: &str =
+    "q leaves · arrows steer · : console (set NAME VALUE, gather, begin, give-over) · space rudder amidships";
 /// How long a boat is drawn, in metres.
 const BOAT_LENGTH: f64 = 8.0;
 
@@ -179,7 +188,11 @@ impl Desk {
         let [main, news, keys] =
             Layout::vertical([Constraint::Fill(2), Constraint::Fill(1), Constraint::Length(1)])
                 .areas(frame.area());
-        let [water, who] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(44)]).areas(main);
+        let [water, who] = if main.width < TITLE_COLUMNS + WHO_COLUMNS {
+            Layout::vertical([Constraint::Fill(1), Constraint::Length(WHO_LINES)]).areas(main)
+        } else {
+            Layout::horizontal([Constraint::Fill(1), Constraint::Length(WHO_COLUMNS)]).areas(main)
+        };
         draw_water(frame, water, scene);
         frame.render_widget(List::new(standing(scene)).block(Block::bordered().title("session")), who);
         let [width, height] = [news.width, news.height].map(|it| usize::from(it.saturating_sub(2)));
@@ -188,10 +201,7 @@ impl Desk {
         frame.render_widget(List::new(last).block(Block::bordered().title("what happened")), news);
         let line = match &self.typed {
             Some(typed) => format!(":{typed}"),
-            None => {
-                "arrows steer · space rudder amidships · : console (set NAME VALUE, gather, begin, give-over) · q leaves"
-                    .to_owned()
-            }
+            None => KEYS.to_owned(),
         };
         frame.render_widget(Paragraph::new(line), keys);
     }
@@ -301,7 +311,11 @@ mod tests {
     use super::*;
 
     fn drawn(desk: &Desk, scene: &Scene<'_>) -> String {
-        let mut terminal = Terminal::new(TestBackend::new(120, 30)).unwrap();
+        drawn_on((120, 30), desk, scene)
+    }
+
+    fn drawn_on((columns, lines): (u16, u16), desk: &Desk, scene: &Scene<'_>) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
         terminal.draw(|frame| desk.draw(frame, scene)).unwrap();
         terminal.backend().to_string()
     }
@@ -352,6 +366,24 @@ mod tests {
         assert!(
             drawn(&desk, &Scene { harbour: &harbour, me, shown: None }).contains("looking for the session")
         );
+    }
+
+    /// Also on a narrow terminal: who is host, and the way out.
+    #[test]
+    fn a_narrow_terminal_shows_who_is_host_and_how_to_leave() {
+        let me = PeerId(0xabcd_0000 << 96);
+        let harbour = Harbour::new(3);
+        let mut shown = shown(me);
+        for columns in [40, 50, 60, 67, 68, 80] {
+            for is in [Identification::Host, Identification::AnticipatedNewHost, Identification::Member] {
+                shown.identification = Some(is);
+                let scene = Scene { harbour: &harbour, me, shown: Some(&shown) };
+                let text = drawn_on((columns, 24), &Desk::default(), &scene);
+                for words in [is.text(), "host 12345678 since epoch 4", "next you", "q leaves"] {
+                    assert!(text.contains(words), "{words} in\n{text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -371,16 +371,60 @@ fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
     );
     dan.joins(&session, &key);
     again.joins(&session, &key);
-    assert_eq!(renews(&dan, &dan).code.as_deref(), Some("MS-G005"));
+    let beat = dan.beats(&session, &json!({ "epoch": 1 }));
+    for told in [renews(&dan, &dan), beat, dan.asks_in(&session, &key)] {
+        assert_eq!((told.status, told.code.as_deref()), (403, Some("MS-G024")), "{told:?}");
+    }
     assert_eq!(renews(&again, &again).status, 200);
+    let watching = {
+        let (caller, events) = (again.caller.clone(), format!("/v1/sessions/{session}/events"));
+        std::thread::spawn(move || caller.get(&events).text)
+    };
     until("the token runs out", || {
         (again.caller.get(&format!("/v1/sessions/{session}")).status == 401).then_some(())
     });
-    assert_eq!(renews(&again, &again).status, 401);
+    let late = renews(&again, &again);
+    assert_eq!((late.status, late.code.as_deref()), (401, Some("MS-A002")), "{late:?}");
+    assert!(
+        late.text.contains("join the session again") && !late.text.contains("service account"),
+        "{late:?}"
+    );
     assert_eq!(members(), are(&["ann", "dan"]), "it is a member, and has to join again for a token");
     assert_eq!(again.joins(&session, &key)["pass"]["player"], "dan");
     assert!(up.run(&["session", "end", &session]).status.success());
     assert_eq!(renews(&again, &again).code.as_deref(), Some("MS-G002"));
+    let told = watching.join().unwrap();
+    assert!(told.contains("event: session") && !told.contains("event: ended"), "its token ran out: {told}");
+}
+
+/// `Idempotency-Key`: a repeat finds the session that it made. Something else under the same key is none, and neither is another process's.
+#[test]
+fn a_key_is_of_one_process_and_one_session() {
+    let home = Home::new();
+    let up = start(&home);
+    let key = lobby_key(&up.caller());
+    let [ann, ben] = ["ann", "ben"].map(|name| Peer::new(&up, name));
+    let body =
+        |peer: &Peer, size: u32| json!({ "name": "harbour", "size": size, "member": peer.member(&key) });
+    let asks = |peer: &Peer, place: &str, size| peer.caller.send_keyed(place, "one", &body(peer, size));
+    let made = asks(&ann, SEARCH, 4);
+    assert_eq!(made.status, 201, "{made:?}");
+    let id = |answer: &Answer| answer.json()["session"]["id"].as_str().unwrap().to_owned();
+    let lan = "/v1/lobbies/lan/sessions";
+    for other in [asks(&ann, lan, 4), asks(&ann, SEARCH, 9)] {
+        assert_eq!((other.status, other.code.as_deref()), (409, Some("MS-G023")), "{other:?}");
+    }
+    assert_eq!(id(&asks(&ann, SEARCH, 4)), id(&made));
+    assert_ne!(id(&asks(&ben, SEARCH, 4)), id(&made), "its own");
+    // A strict session's host is waited for, whoever misses it.
+    let mut strict = Peer::new(&up, "cat");
+    let session = create(&up, &mut strict, &key, json!({ "size": 4, "takeover": "strict" }));
+    let session = session["session"]["id"].as_str().unwrap().to_owned();
+    let mut dan = Peer::new(&up, "dan");
+    dan.joins(&session, &key);
+    let early = dan.claims(&session, 1);
+    assert_eq!((early.status, early.code.as_deref()), (409, Some("MS-G011")), "{early:?}");
+    assert!(early.text.contains("whoever misses it"), "{early:?}");
 }
 
 /// The command line, events, kicks, the flag of a service, limits and metrics.

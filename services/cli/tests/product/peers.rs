@@ -71,7 +71,7 @@ fn each_freeze_is_a_move_of_its_own() {
 /// A demo that runs until it is told to end.
 struct Demo {
     home: Home,
-    process: Child,
+    process: Group,
     said: Receiver<String>,
 }
 
@@ -81,12 +81,25 @@ impl Demo {
         let mut command = home.command(&["demo", "peers", "--lan", "--players", players, "-o", "json"]);
         let command =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut process = command.spawn().unwrap();
-        let said = lines_of(process.stdout.take().unwrap());
+        let mut process = Group(command.spawn().unwrap());
+        let said = lines_of(process.0.stdout.take().unwrap());
         let demo = Self { home, process, said };
         let file = demo.home.path().join("demo-peers.json");
         until("its players play", || file.exists().then_some(()));
         demo
+    }
+
+    /// Another of the same data directory is refused: the note there is of one.
+    #[track_caller]
+    fn stays_alone(&self) {
+        let mut second = self.home.command(&["demo", "peers", "--lan", "--players", "2"]);
+        let second = second.stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+        let mut second = Group(second.spawn().unwrap());
+        let ended = until("the second ends", || second.0.try_wait().unwrap());
+        let mut said = String::new();
+        second.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(ended.code(), Some(5), "{said}");
+        assert!(said.contains("MS-U063"), "{said}");
     }
 
     /// `mainstay demo kill-host`, and what it tells of the move.
@@ -100,12 +113,15 @@ impl Demo {
     }
 }
 
-impl Drop for Demo {
+/// A process and those that it starts.
+struct Group(Child);
+
+impl Drop for Group {
     fn drop(&mut self) {
-        // Its players would end once they notice that nobody reads them, which is after the test.
-        let group = Pid::from_raw(i32::try_from(self.process.id()).unwrap_or(i32::MAX));
+        // A demo's players would end once they notice that nobody reads them, which is after the test.
+        let group = Pid::from_raw(i32::try_from(self.0.id()).unwrap_or(i32::MAX));
         let _ended = killpg(group, Signal::SIGKILL);
-        let _waited = self.process.wait();
+        let _waited = self.0.wait();
     }
 }
 
@@ -114,11 +130,11 @@ impl Drop for Demo {
 fn a_demo_that_is_told_to_stop_has_its_players_leave() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut demo = Demo::start("3");
-        kill(Pid::from_raw(i32::try_from(demo.process.id()).unwrap()), signal).unwrap();
-        let ended = until("it ends", || demo.process.try_wait().unwrap());
+        kill(Pid::from_raw(i32::try_from(demo.process.0.id()).unwrap()), signal).unwrap();
+        let ended = until("it ends", || demo.process.0.try_wait().unwrap());
         // Its players write there, too: it ends with the last of them.
         let mut said = String::new();
-        demo.process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        demo.process.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert_eq!(ended.code(), Some(0), "{signal}: {said}");
         assert!(!said.contains("MS-S222"), "{signal}: {said}");
     }
@@ -136,6 +152,7 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
     ];
     for (flags, how, cause) in ways {
         let demo = Demo::start("3");
+        demo.stays_alone();
         let moved = demo.kill_host(flags);
         assert_eq!((&moved["how"], &moved["cause"]), (&json!(how), &json!(cause)), "{moved}");
         assert_eq!((&moved["peersKept"], &moved["ackedLost"]), (&json!(2), &json!(0)), "{moved}");

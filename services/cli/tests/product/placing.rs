@@ -173,4 +173,20 @@ fn players_are_matched_onto_a_server_and_whoever_leaves_is_replaced() {
     });
     assert_eq!((&ended["status"], &ended["cancellationReason"]), (&json!("Canceled"), &json!("Server")));
     assert_eq!(allocations(&caller).len(), 1, "the session itself is recovered");
+
+    // The new process is told who had been matched into its session, and looks for whom it misses as the one before did.
+    let filled_carol = format!("backfill filled carol/{}", team(&formed, "bob"));
+    until("the new process is told of carol", || {
+        (up.output_of(&server).lines().filter(|line| line.contains(&filled_carol)).count() == 2).then_some(())
+    });
+    let mut playing = play(&formed, "alice");
+    for gone in ["bob", "carol"] {
+        play(&formed, gone).leave().unwrap();
+    }
+    let opened = open_backfill(&caller);
+    assert_eq!((&opened["places"], &opened["server"]), (&json!(1), &formed["server"]), "{opened}");
+    let filled = matched(&caller, &self::ticket(&caller, "erin"));
+    assert_eq!((team(&filled, "erin"), &filled["server"]), (team(&formed, "bob"), &formed["server"]));
+    play(&filled, "erin");
+    playing.steer_until_taken(Helm::default(), LIMIT).unwrap();
 }

@@ -70,6 +70,8 @@ pub(crate) enum Denied {
     WrongCredentials,
     #[error("the token is not ours, or has expired")]
     WrongToken,
+    #[error("the token is one of a session's member, and has expired")]
+    MemberOver,
     #[error("the process that this token was given to has ended, or its session has")]
     ProcessOver,
     #[error("these credentials may not do this: {0} is needed")]
@@ -170,7 +172,9 @@ impl App {
                 let key = format!("server:{}", server.server.number());
                 return Ok(Caller { key, rights: Rights::Server(server), scopes: Scopes::Only(Vec::new()) });
             }
-            return self.access.of_token(self.tokens.read(token, now).ok_or(Denied::WrongToken)?);
+            let was_member = || self.tokens.was_member(token, now);
+            let wrong = || if was_member() { Denied::MemberOver } else { Denied::WrongToken };
+            return self.access.of_token(self.tokens.read(token, now).ok_or_else(wrong)?);
         }
         Err(Denied::Unreadable)
     }
@@ -324,6 +328,7 @@ impl Denied {
             | Self::Unreadable
             | Self::WrongCredentials
             | Self::WrongToken
+            | Self::MemberOver
             | Self::ProcessOver => 401,
             Self::Forbidden(_) => 403,
         }
@@ -332,7 +337,7 @@ impl Denied {
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::NoCredentials | Self::Unreadable => "MS-A001",
-            Self::WrongCredentials | Self::WrongToken | Self::ProcessOver => "MS-A002",
+            Self::WrongCredentials | Self::WrongToken | Self::MemberOver | Self::ProcessOver => "MS-A002",
             Self::Forbidden(_) => "MS-A003",
         }
     }
@@ -344,6 +349,7 @@ impl Denied {
             }
             Self::WrongCredentials => "take keyId and secretKey from credentials.json in the data directory",
             Self::WrongToken => "exchange the service account for a new token: POST /auth/v1/token-exchange",
+            Self::MemberOver => "join the session again: POST /v1/sessions/{session}/members",
             Self::ProcessOver => "ask the local daemon for a token anew: GET /token",
             Self::Forbidden(_) => {
                 "use a service account with more rights, or ask for a token with this scope"

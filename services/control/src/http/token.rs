@@ -220,6 +220,11 @@ impl TokenKeys {
         is_good.then_some(OfMember { session: SessionId(claims.member_of), peer })
     }
 
+    /// Whether it was a member's token, and has run out.
+    pub(crate) fn was_member(&self, token: &str, now: Timestamp) -> bool {
+        self.member(token, now).is_none() && self.member(token, Timestamp::EPOCH).is_some()
+    }
+
     /// What the player of a match shows to come into its session.
     pub(crate) fn of_seat(
         &self,

@@ -326,7 +326,11 @@ impl Word {
         }
         let is_out = matches!(
             rejection,
-            Rejection::NotFound(_) | Rejection::Over { .. } | Rejection::NotMember(_) | Rejection::Kicked
+            Rejection::NotFound(_)
+                | Rejection::Over { .. }
+                | Rejection::NotMember(_)
+                | Rejection::Replaced
+                | Rejection::Kicked
         );
         if is_out { Self::Out(session) } else { Self::Nothing }
     }
@@ -343,14 +347,13 @@ impl Says {
     ) -> (Vec<Observation>, Option<(PeerKey, Micros)>) {
         match self {
             Self::Hosts(peers) => {
-                let renewed =
-                    Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now(Pace::Usual) };
-                (vec![renewed, Observation::Heard { session, peers }], Some((peer, now)))
+                let (renewal, hears) = (Renewal::Now(Pace::Usual), peers);
+                (vec![Observation::Renewed { session, epoch, host: peer, renewal, hears }], Some((peer, now)))
             }
             Self::Follows(misses) => (vec![Observation::Misses { session, epoch, peer, misses }], None),
             Self::Brings { host, as_of, signed } => {
-                let renewal = Renewal::AsOf(as_of);
-                (vec![Observation::Renewed { session, epoch, host, renewal }], Some((host, signed)))
+                let (renewal, hears) = (Renewal::AsOf(as_of), Vec::new());
+                (vec![Observation::Renewed { session, epoch, host, renewal, hears }], Some((host, signed)))
             }
         }
     }

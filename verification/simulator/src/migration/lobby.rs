@@ -276,19 +276,18 @@ impl<G: Guards> World<G> {
         }
         match question {
             Question::Renew { epoch, pace, hears } => {
-                let (host, peers) = (key(peer), hears.iter().copied().map(key).collect());
+                let (host, hears) = (key(peer), hears.iter().copied().map(key).collect());
                 let epoch = lobby::Epoch(epoch.0);
                 let renewal = lobby::Renewal::Now(match pace {
                     Pace::Usual => lobby::Pace::Usual,
                     Pace::Quick => lobby::Pace::Quick,
                 });
-                self.notes(epoch, Observation::Renewed { session, epoch, host, renewal }, peers)
+                self.notes(epoch, Observation::Renewed { session, epoch, host, renewal, hears })
             }
             Question::Bring { epoch, renewal, hears } => self.takes_brought(peer, *epoch, renewal, hears),
             Question::Misses { epoch } => {
                 let (peer, epoch, misses) = (key(peer), lobby::Epoch(epoch.0), Misses::Yes);
-                let noted =
-                    self.notes(epoch, Observation::Misses { session, epoch, peer, misses }, vec![peer]);
+                let noted = self.notes(epoch, Observation::Misses { session, epoch, peer, misses });
                 let known = self.lobby.rules.session(session).ok()?;
                 let goes_on = self.lobby.rules.goes_on(known, self.lobby_time()).is_ok();
                 if goes_on { noted } else { Some(Ruling::Stays) }
@@ -310,14 +309,13 @@ impl<G: Guards> World<G> {
         }
     }
 
-    fn notes(&mut self, epoch: lobby::Epoch, observed: Observation, peers: Vec<PeerKey>) -> Option<Ruling> {
+    fn notes(&mut self, epoch: lobby::Epoch, observed: Observation) -> Option<Ruling> {
         let (now, session) = (self.lobby_time(), self.session_id());
         let known = self.lobby.rules.session(session).ok()?.clone();
         if known.epoch() != epoch {
             return self.newest(&known).map(Ruling::Host);
         }
         self.lobby.rules.observe(now, observed);
-        self.lobby.rules.observe(now, Observation::Heard { session, peers });
         Some(Ruling::Noted(Epoch(epoch.0)))
     }
 
@@ -344,9 +342,8 @@ impl<G: Guards> World<G> {
         let misses = Misses::No;
         rules.observe(now, Observation::Misses { session, epoch: epoch_of, peer: key(by), misses });
         let brought = lobby::Renewal::AsOf(renewal.as_of);
-        rules.observe(now, Observation::Renewed { session, epoch: epoch_of, host, renewal: brought });
-        let peers = hears.iter().copied().map(key).collect();
-        rules.observe(now, Observation::Heard { session, peers });
+        let hears = hears.iter().copied().map(key).collect();
+        rules.observe(now, Observation::Renewed { session, epoch: epoch_of, host, renewal: brought, hears });
         if !rules.lease(&known, now).has_counted(renewal.as_of, now) {
             return Some(Ruling::Noted(epoch));
         }
@@ -363,7 +360,7 @@ impl<G: Guards> World<G> {
             Ok(_) | Err(Rejection::Passed { .. } | Rejection::NotHost(_)) => {
                 self.newest(&session).map(Ruling::Host)
             }
-            Err(Rejection::LeaseStands { .. }) => Some(Ruling::Stands),
+            Err(Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. }) => Some(Ruling::Stands),
             Err(Rejection::Unsuitable(_) | Rejection::NotMember(_)) => Some(Ruling::Unfit),
             Err(Rejection::Unsupported(_) | Rejection::NotMigratable) => Some(Ruling::Stays),
             Err(_) => None,

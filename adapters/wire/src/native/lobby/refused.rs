@@ -8,6 +8,8 @@ pub const OVER: &str = "MS-G002";
 pub const NOT_MEMBER: &str = "MS-G005";
 /// It was kicked, and does not come in again.
 pub const KICKED: &str = "MS-G006";
+/// Its player has come with another process.
+pub const REPLACED: &str = "MS-G024";
 /// Nobody new comes in.
 pub const FULL: &str = "MS-G008";
 /// The host's lease stands: it may be claimed later.

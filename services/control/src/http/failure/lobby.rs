@@ -75,8 +75,14 @@ impl From<&Rejection> for Failure {
             }
             Rejection::NotMember(_) => (StatusCode::FORBIDDEN, refused::NOT_MEMBER, "join the session first"),
             Rejection::Kicked => (StatusCode::FORBIDDEN, refused::KICKED, "join another session"),
+            Rejection::Replaced => {
+                (StatusCode::FORBIDDEN, refused::REPLACED, "end this process, or have the other one leave")
+            }
             Rejection::Taken(_) | Rejection::KeyTaken => {
                 (StatusCode::CONFLICT, "MS-G007", "make a key anew when the process starts, and a new id")
+            }
+            Rejection::KeyReused(_) => {
+                (StatusCode::CONFLICT, "MS-G023", "send a key that is new for each session")
             }
             Rejection::Full { .. } | Rejection::TooManyKicked | Rejection::Closed => {
                 (StatusCode::CONFLICT, refused::FULL, "join another session")
@@ -89,7 +95,7 @@ impl From<&Rejection> for Failure {
             Rejection::Passed { .. } => {
                 (StatusCode::CONFLICT, "MS-G010", "follow the host that the certificate names")
             }
-            Rejection::LeaseStands { .. } => (
+            Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. } => (
                 StatusCode::CONFLICT,
                 refused::LEASE_STANDS,
                 "claim again after Retry-After, if the host is still missed",
@@ -107,7 +113,10 @@ impl From<&Rejection> for Failure {
             Rejection::LastEpoch => (StatusCode::CONFLICT, "MS-G019", "make a new session"),
         };
         let failure = Self::new(status, code, rejection.to_string(), fix);
-        if let Rejection::Moving { again, .. } | Rejection::LeaseStands { again, .. } = rejection {
+        if let Rejection::Moving { again, .. }
+        | Rejection::LeaseStands { again, .. }
+        | Rejection::LeaseToEnd { again, .. } = rejection
+        {
             failure.again_in(*again)
         } else {
             failure

@@ -98,12 +98,16 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Longest such key: a UUID with a prefix, or a hash in hexadecimal.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 
-/// The id of what a call makes: of its key, where it has one, and of who asks, so that a repeat finds what it made.
-fn new_id(headers: &HeaderMap, asker: Uuid) -> Result<Uuid, Native> {
-    match keyed(headers)? {
-        Some(key) => Ok(named(asker, key)),
-        None => fresh_id(),
-    }
+/// The id of what a call makes under a key: the first half is of the key, the second of what is asked, so that the rules can tell a repeat
+/// from something else under the same key.
+fn keyed_id(key: Uuid, asked: &str) -> Uuid {
+    let ((key_half, _), (_, asked_half)) = (key.as_u64_pair(), named(key, asked).as_u64_pair());
+    Uuid::from_u64_pair(key_half, asked_half)
+}
+
+/// A body with its fields in the order of their names: not every library writes them twice in the same.
+fn in_order(body: &[u8]) -> String {
+    serde_json::from_slice::<serde_json::Value>(body).map_or_else(|_| String::new(), |read| read.to_string())
 }
 
 /// An id that nothing had before.

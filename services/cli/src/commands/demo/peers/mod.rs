@@ -25,9 +25,21 @@ const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOS
 /// How long a frozen host stands: long enough for the others to go on without it.
 const FROZEN_FOR: Duration = Duration::from_secs(4);
 
+/// Who makes the host go away.
+enum Breaks {
+    /// The command that runs the demo.
+    Itself(KillHost),
+    /// `demo kill-host`, which reads this one's note.
+    Another(running::Own),
+}
+
 pub fn run(arguments: &PeersArguments, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     lose_no_more_than_there_are(arguments)?;
     let told = Told::new(format);
+    let breaks = match arguments.kill_host {
+        Some(how) => Breaks::Itself(how),
+        None => Breaks::Another(running::Own::in_folder(data_dir)?),
+    };
     let stop = Stop::listen()?;
     // Dropped last: players leave their session before their lobby ends.
     let own = match (arguments.lan, &arguments.lobby) {
@@ -36,7 +48,7 @@ pub fn run(arguments: &PeersArguments, data_dir: &Path, format: &Output) -> Resu
     };
     let lobby = own.as_ref().map(OwnLobby::url).or(arguments.lobby.as_deref());
     let mut crew = Crew::default();
-    let played = play(&mut crew, arguments, lobby, &told, &stop, data_dir);
+    let played = play(&mut crew, arguments, lobby, &told, &stop, &breaks);
     match (stop.is_told(), arguments.kill_host) {
         (false, _) => played,
         // It plays until it is told to stop.
@@ -51,11 +63,12 @@ fn play(
     lobby: Option<&str>,
     told: &Told,
     stop: &Stop,
-    data_dir: &Path,
+    breaks: &Breaks,
 ) -> Result<ExitCode, Failure> {
     gather(crew, arguments, lobby, told, stop)?;
-    let Some(how) = arguments.kill_host else {
-        return running::watch(crew, told, stop, data_dir);
+    let how = match breaks {
+        Breaks::Itself(how) => *how,
+        Breaks::Another(own) => return running::watch(crew, told, stop, own),
     };
     for round in 1..=arguments.times {
         let host = crew.settled()?;

@@ -1,7 +1,7 @@
 //! A demo that runs until somebody stops it, and the command that makes its host go away meanwhile. The two meet in one file
 //! of the data directory: who is host, and how the last move went.
 
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,15 +22,43 @@ use crate::failure::{Exit, Failure};
 
 /// The file.
 const FILE: &str = "demo-peers.json";
+/// Locked by the command whose note that is.
+const LOCK: &str = "demo-peers.lock";
 /// How long players have to tell of a move once the first one has.
 const ALL_WITHIN: Duration = Duration::from_secs(5);
 /// How often the file is read.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+/// The note of this command: while it is there no other writes one in the same folder.
+pub struct Own {
+    file: File,
+    _locked: fs::File,
+}
+
+impl Own {
+    /// Takes the folder.
+    pub fn in_folder(data_dir: &Path) -> Result<Self, Failure> {
+        let path = data_dir.join(LOCK);
+        let cannot = |error: io::Error| {
+            Failure::new(Exit::Failed, "MS-U045", format!("cannot write {}", path.display())).why(error)
+        };
+        durable::make_folder(data_dir, 0o700).map_err(cannot)?;
+        let locked = fs::File::options().create(true).append(true).open(&path).map_err(cannot)?;
+        match locked.try_lock() {
+            Ok(()) => Ok(Self { file: File::in_folder(data_dir), _locked: locked }),
+            Err(TryLockError::WouldBlock) => {
+                let what = format!("a demo of peers runs here already: {}", data_dir.display());
+                Err(Failure::new(Exit::Refused, "MS-U063", what)
+                    .fix("end that one, or give this one a --data-dir of its own"))
+            }
+            Err(TryLockError::Error(error)) => Err(cannot(error)),
+        }
+    }
+}
+
 /// Lets them play, and tells of every move, until the last one has left or somebody stops the command.
-pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, data_dir: &Path) -> Result<ExitCode, Failure> {
+pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) -> Result<ExitCode, Failure> {
     told.aside("mainstay demo kill-host breaks it; Ctrl-C ends it")?;
-    let file = File::in_folder(data_dir);
     let mut host = crew.host();
     let mut last = Value::Null;
     file.write(&note(crew, host, &last))?;
@@ -91,8 +119,9 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
     let file = File::in_folder(data_dir);
     let before = file.read()?;
     let pid = before["host"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 1);
-    // The number may be another program's by now.
-    let pid = pid.filter(|pid| is_peer(*pid)).map(Pid::from_raw).ok_or_else(|| {
+    // The number may be another program's by now, or a player's of another demo.
+    let is_own = |pid: &i32| is_peer(*pid) && parent(*pid) == before["command"].as_i64();
+    let pid = pid.filter(is_own).map(Pid::from_raw).ok_or_else(|| {
         Failure::new(Exit::Refused, "MS-U045", "the demo that was here has no host any more")
             .fix("mainstay demo peers")
     })?;
@@ -150,6 +179,11 @@ fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure>
 pub fn is_peer(pid: i32) -> bool {
     let words = procfs::process::Process::new(pid).and_then(|process| process.cmdline());
     words.is_ok_and(|words| words.iter().skip(1).take(2).eq(["demo", "peer"]))
+}
+
+fn parent(pid: i32) -> Option<i64> {
+    let stat = procfs::process::Process::new(pid).and_then(|process| process.stat());
+    stat.ok().map(|stat| stat.ppid.into())
 }
 
 fn signal(pid: Pid, signal: Signal) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use mainstay_core::{SessionId, Timestamp};
-use mainstay_lobby::{Epoch, Grant, MEMBERS_MAX, Misses, Observation, PeerKey, Rejection, Renewal};
+use mainstay_lobby::{Epoch, Grant, MEMBERS_MAX, Misses, Observation, PeerKey, Renewal};
 use mainstay_wire::lobby::{Receipt, Renews};
 use mainstay_wire::native::{BeatAnswer, BeatRequest, RelayedRenewal, lease_word};
 use mainstay_wire::problem::Problem;
@@ -48,7 +48,7 @@ async fn beat(
     lobbies.limits().beat(session, peer, app.now())?;
     let before = look(&app, session).await?;
     if !before.session.members.contains_key(&peer) {
-        return Err(Failure::lobby(lobbies, session, &Rejection::NotMember(peer)).into());
+        return Err(Failure::lobby(lobbies, session, &before.session.is_out(peer)).into());
     }
     let observed = observed(session, peer, &asked, before.session.grant)?;
     let brought = observed.iter().find_map(|observation| {
@@ -87,15 +87,14 @@ fn observed(
     let epoch = Epoch(asked.epoch);
     let host = grant.filter(|grant| grant.epoch == epoch).map(|grant| grant.host);
     if host == Some(peer) {
-        let renewed =
-            Observation::Renewed { session, epoch, host: peer, renewal: Renewal::Now(asked.pace.into()) };
-        return Ok(vec![renewed, Observation::Heard { session, peers: heard(asked)? }]);
+        let (renewal, hears) = (Renewal::Now(asked.pace.into()), heard(asked)?);
+        return Ok(vec![Observation::Renewed { session, epoch, host: peer, renewal, hears }]);
     }
     let misses = if asked.misses_host { Misses::Yes } else { Misses::No };
     let misses = Observation::Misses { session, epoch, peer, misses };
     let (Some(host), Some(relayed)) = (host, &asked.relayed) else { return Ok(vec![misses]) };
-    let renewed = brought(session, epoch, host, relayed)?;
-    Ok(vec![misses, renewed, Observation::Heard { session, peers: heard(asked)? }])
+    let renewal = brought(session, epoch, host, relayed)?;
+    Ok(vec![misses, Observation::Renewed { session, epoch, host, renewal, hears: heard(asked)? }])
 }
 
 /// Whom a host hears.
@@ -113,9 +112,9 @@ fn brought(
     epoch: Epoch,
     host: PeerKey,
     relayed: &RelayedRenewal,
-) -> Result<Observation, Native> {
+) -> Result<Renewal, Native> {
     let as_of = Timestamp::from_unix_ms(relayed.as_of);
     let renews = Renews { session, epoch, as_of };
     renews.verify(&host, &signature_of(&relayed.signature)?).map_err(Failure::unproven)?;
-    Ok(Observation::Renewed { session, epoch, host, renewal: Renewal::AsOf(as_of) })
+    Ok(Renewal::AsOf(as_of))
 }

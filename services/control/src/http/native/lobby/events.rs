@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 
 use super::super::super::App;
 use super::super::super::failure::{Failure, Native};
-use super::{Looks, lobby, look, looks, session_of};
+use super::{Looks, lobby, look, looks as looks_of, session_of};
 use crate::lobby::{Lobbies, Watcher, Watching};
 
 /// How often a stream says that it lives: well within the minute after which proxies give up.
@@ -43,12 +43,15 @@ async fn watch(
     Path(named): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Native> {
-    let looks = looks(&app, &headers)?;
+    let looks = looks_of(&app, &headers)?;
     let (lobbies, session) = (lobby(&app)?, session_of(&named)?);
     let watcher = watcher(&looks, &look(&app, session).await?.session);
     // Watched before it is read for the stream, so that no change falls in between.
     let watching = lobbies.watched().watch(session, watcher).ok_or_else(Failure::too_many_watch)?;
-    let telling = Telling { lobbies: lobbies.clone(), looks, session, watching: Some(watching), told: None };
+    let lobbies = lobbies.clone();
+    // Whoever is revoked, or whose token has run out, hears nothing more.
+    let still_looks = move || looks_of(&app, &headers).ok();
+    let telling = Telling { lobbies, looks, still_looks, session, watching: Some(watching), told: None };
     let events = futures_util::stream::unfold(telling, |mut telling| async move {
         let event = telling.next().await?;
         Some((Ok::<_, Infallible>(event), telling))
@@ -65,21 +68,24 @@ fn watcher(looks: &Looks, session: &Session) -> Watcher {
     }
 }
 
-struct Telling {
+struct Telling<F> {
     lobbies: Lobbies,
     looks: Looks,
+    /// Who looks, while it may still.
+    still_looks: F,
     session: SessionId,
     /// `None` once the end was told.
     watching: Option<Watching>,
     told: Option<SessionView>,
 }
 
-impl Telling {
+impl<F: Fn() -> Option<Looks>> Telling<F> {
     async fn next(&mut self) -> Option<Event> {
         loop {
             let watching = self.watching.as_mut()?;
             if self.told.is_some() {
                 watching.next().await?;
+                self.looks = (self.still_looks)()?;
             }
             // Where the shard does not answer the stream ends, and whoever watches asks again.
             match self.lobbies.look(self.session).await.ok()? {

@@ -21,8 +21,8 @@ use uuid::Uuid;
 use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
-use super::super::new_id;
 use super::super::paging::cursor;
+use super::super::{fresh_id, in_order, keyed, keyed_id};
 use super::{ask, comes, joiner, lobby, looks, welcome};
 use crate::declare::named;
 use crate::lobby::Seen;
@@ -172,7 +172,7 @@ fn unreadable(detail: &str) -> Native {
     Failure::bad_request(detail.to_owned(), "mend the query; see docs/reference/lobby.md").into()
 }
 
-/// Makes a session; its maker is its first member and host.
+/// Makes a session; its maker is its first member and host. With an `Idempotency-Key`, a repeat of the same process answers with the same session, and another body or lobby under the same key is refused (MS-G023).
 #[utoipa::path(
     post,
     operation_id = "createSession",
@@ -181,7 +181,7 @@ fn unreadable(detail: &str) -> Native {
     security(("basic" = []), ("token" = []), ()),
     params(("service" = String, Path, description = "`lan` or `online`"), ("Idempotency-Key" = Option<String>, Header, description = "Makes the call safe to repeat")),
     request_body = SessionRequest,
-    responses((status = 201, description = "It goes on, and is durable; with the certificate of epoch 1", body = MemberAnswer), (status = 400, description = "What was sent does not fit", body = Problem), (status = 429, description = "Too often", body = Problem)),
+    responses((status = 201, description = "It goes on, and is durable; with the certificate of epoch 1", body = MemberAnswer), (status = 400, description = "What was sent does not fit", body = Problem), (status = 409, description = "The key has made a session that was asked for otherwise", body = Problem), (status = 429, description = "Too often", body = Problem)),
 )]
 async fn create(
     State(app): State<Arc<App>>,
@@ -190,11 +190,18 @@ async fn create(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Native> {
     comes(&app, &headers)?;
-    let asked: SessionRequest = super::super::body(body)?;
+    let body = super::super::bytes(body)?;
+    let asked: SessionRequest = super::super::body(Ok(body.clone()))?;
     let service = service_of(&service)?;
     let by = joiner(&app, &headers, &asked.member, None)?;
     // With a key, a repeat of the same process finds the session that it made.
-    let session = SessionId(new_id(&headers, named(KEYED, &asked.member.peer))?);
+    let session = SessionId(match keyed(&headers)? {
+        Some(key) => {
+            let of_process = named(named(KEYED, &asked.member.peer), key);
+            keyed_id(of_process, &format!("{service} {}", in_order(&body)))
+        }
+        None => fresh_id()?,
+    });
     let settings = asked.settings();
     ask(&app, session, Command::Create { session, service, settings, by: by.clone() }).await?;
     Ok((StatusCode::CREATED, Json(welcome(&app, session, &by).await?)).into_response())

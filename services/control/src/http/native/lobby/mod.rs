@@ -16,9 +16,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use mainstay_core::{SessionId, Timestamp};
-use mainstay_lobby::{
-    Answer, Authority, CanBeHost, Command, Epoch, Joiner, PeerKey, Player, Rejection, Session,
-};
+use mainstay_lobby::{Answer, Authority, CanBeHost, Command, Epoch, Joiner, PeerKey, Player, Session};
 use mainstay_wire::lobby::{Asks, Signature, Unproven, bytes, text};
 use mainstay_wire::native::{Addresses, MemberAnswer, MemberRequest};
 use utoipa_axum::router::OpenApiRouter;
@@ -289,9 +287,7 @@ fn given(app: &App, seen: &Seen, peer: PeerKey) -> Result<MemberAnswer, Native> 
     let lobbies = lobby(app)?;
     let session = seen.session.id;
     let Some(member) = seen.session.members.get(&peer) else {
-        let was_kicked = seen.session.kicked_peers.contains(&peer);
-        let rejection = if was_kicked { Rejection::Kicked } else { Rejection::NotMember(peer) };
-        return Err(Failure::lobby(lobbies, session, &rejection).into());
+        return Err(Failure::lobby(lobbies, session, &seen.session.is_out(peer)).into());
     };
     let expires = seen.now + lobbies.pass_life(seen.session.service);
     let token = app

@@ -62,7 +62,8 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     };
     let name = game.queue;
     let read = queue.read(move |queue, now| {
-        let ticket = queue.backfill(ticket, &Asker::Hosted(tenure), now).ok()?;
+        // Where the process was started again it is the ticket of the one before: the rules say which one it is told.
+        let ticket = queue.backfill(ticket, &Asker::Title, now).ok()?;
         let formed = match ticket.stage {
             BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title, now).ok(),
             BackfillStage::Searching(_) | BackfillStage::Canceled { .. } => None,

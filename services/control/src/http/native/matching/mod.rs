@@ -26,7 +26,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::super::access::Caller;
 use super::super::failure::{Failure, Native};
-use super::{fresh_id, keyed};
+use super::{fresh_id, in_order, keyed, keyed_id};
 use crate::declare::named;
 use crate::queues::{OpenQueue, Sent};
 
@@ -89,14 +89,7 @@ fn new_ticket(
         Kind::Backfill => "backfills",
     };
     let key = named(named(asker, kind), key);
-    let (key_half, _) = key.as_u64_pair();
-    let (_, asked_half) = named(key, &in_order(body)).as_u64_pair();
-    Ok(Made::Keyed(TicketId(Uuid::from_u64_pair(key_half, asked_half))))
-}
-
-/// A body with its fields in the order of their names: not every library writes them twice in the same.
-fn in_order(body: &[u8]) -> String {
-    serde_json::from_slice::<serde_json::Value>(body).map_or_else(|_| String::new(), |read| read.to_string())
+    Ok(Made::Keyed(TicketId(keyed_id(key, &in_order(body)))))
 }
 
 fn ticket_of(text: &str) -> Result<TicketId, Native> {
