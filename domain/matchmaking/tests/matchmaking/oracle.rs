@@ -139,8 +139,13 @@ fn is_optional(rule: &Rule, waited: u32) -> bool {
     rule.optional_after.is_some_and(|after| waited >= after)
 }
 
+/// What a rule finds of a player; of whom nothing was told, nothing.
+fn value(member: &Member, index: usize) -> Option<Value> {
+    member.attributes.values.get(index).cloned().flatten()
+}
+
 fn values(ticket: &Waiting, index: usize) -> Vec<Option<Value>> {
-    ticket.members().iter().map(|member| member.attributes.values[index].clone()).collect()
+    ticket.members().iter().map(|member| value(member, index)).collect()
 }
 
 fn holds(index: usize, rule: &Rule, group: &[Waiting], now: Timestamp) -> bool {
@@ -314,9 +319,7 @@ fn team_rule_holds(
     match &rule.kind {
         RuleKind::TeamDifference { default, allowed, .. } => {
             let averages = teams.iter().filter(|team| !team.is_empty()).map(|team| {
-                let own = |member: &Member| {
-                    amount(&member.attributes.values[index], &Missing::UseDefault(*default))
-                };
+                let own = |member: &Member| amount(&value(member, index), &Missing::UseDefault(*default));
                 let sum: i64 = team.iter().map(|(member, _)| own(member).unwrap().millionths()).sum();
                 sum.div_euclid(i64::try_from(team.len()).unwrap())
             });
