@@ -86,7 +86,7 @@ impl<G: Guards> Session<G> {
             Body::View(view) => self.take_view(now, from, &view),
             Body::Taken(id) => self.ballot.taken(from, id),
             Body::Hints(hints) if from == self.leader() && stamp == self.stamp() => self.take_hints(hints),
-            Body::Hints(hints) if stamp == self.stamp() => self.take_shared_hints(hints),
+            Body::Hints(hints) if stamp == self.stamp() => self.be_advised(from, &hints),
             Body::Roster(roster) => self.take_roster(now, from, roster),
             Body::State(sent) => self.take_state(now, from, stamp, &sent),
             Body::Holds(id) if stamp == self.stamp() => self.note_held(now, from, id),

@@ -12,8 +12,9 @@ use mainstay_core::Timestamp;
 
 use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
 use crate::message::{Beat, Body};
+use crate::session::vacancy::Advised;
 use crate::session::{Leadership, Presence, Session};
-use crate::{Epoch, Guards, MEMBERS_MAX, PeerId};
+use crate::{Epoch, Guards, PeerId};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
 /// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
@@ -128,12 +129,21 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// While there is no host a member tells the list it has. It is of the same host, and counts until there is one again.
-    pub(super) fn take_shared_hints(&mut self, hints: HintList) {
-        let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
-        if is_vacant && hints.version.epoch == self.hints.version.epoch && hints.entries.len() <= MEMBERS_MAX
-        {
-            self.take_hints(hints);
+    /// Whoever is waited for has a newer list of the same host, and perhaps waits itself. No host has signed that: so it is heeded once while
+    /// there is none, and changes the order alone; who is in the list, and who can be host, stays as this peer knows it.
+    pub(super) fn be_advised(&mut self, from: PeerId, newer: &HintList) {
+        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
+        let is_waited_for = vacancy.waits.is_some_and(|(head, _)| head == from);
+        let is_newer = newer.version.epoch == self.hints.version.epoch && newer.version > self.hints.version;
+        if !is_waited_for || !is_newer || vacancy.advised == Advised::Yes {
+            return;
+        }
+        vacancy.advised = Advised::Yes;
+        self.hints.version = newer.version;
+        for (peer, entry) in &mut self.hints.entries {
+            if let Some(told) = newer.entries.get(peer) {
+                entry.hint = Hint { can_be_host: entry.hint.can_be_host, ..told.hint };
+            }
         }
     }
 

@@ -32,6 +32,7 @@ pub(super) struct Vacancy {
     /// Of those, who asked when this peer did and was let go first: once each.
     yielded: BTreeSet<PeerId>,
     pub(super) waits: Option<(PeerId, Timestamp)>,
+    pub(super) advised: Advised,
     /// When this peer, where it is its turn, asks for votes (again).
     pub(super) ask_at: Timestamp,
     /// Asking the others whether they miss the host.
@@ -49,6 +50,13 @@ pub(super) enum Host {
     Gone,
     /// It is about to give the session to another, and stays until then.
     HandsOver,
+}
+
+/// Whether somebody whom this peer waited for has told it a newer list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Advised {
+    Yes,
+    No,
 }
 
 /// What a host gives to whom it names.
@@ -92,6 +100,7 @@ impl Vacancy {
             passed: BTreeSet::new(),
             yielded: BTreeSet::new(),
             waits: None,
+            advised: Advised::No,
             ask_at: now,
             asks: Round::beginning(now),
             beats: Round::beginning(now),
