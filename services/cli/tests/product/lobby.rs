@@ -377,7 +377,9 @@ fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
     }
     assert_eq!(renews(&again, &again).status, 200);
     let watching = {
-        let (caller, events) = (again.caller.clone(), format!("/v1/sessions/{session}/events"));
+        // On a connection of its own: nothing else is asked on that once it has ended.
+        let caller = up.caller().with(again.caller.credentials.clone());
+        let events = format!("/v1/sessions/{session}/events");
         std::thread::spawn(move || caller.get(&events).text)
     };
     until("the token runs out", || {
@@ -395,6 +397,22 @@ fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
     assert_eq!(renews(&again, &again).code.as_deref(), Some("MS-G002"));
     let told = watching.join().unwrap();
     assert!(told.contains("event: session") && !told.contains("event: ended"), "its token ran out: {told}");
+}
+
+/// "A minute: 30 sessions made and joined by one player": by itself, not by others who name it and prove nothing.
+#[test]
+fn who_proves_nothing_uses_nobodys_joins_up() {
+    let home = Home::new();
+    let up = start(&home);
+    let key = lobby_key(&up.caller());
+    let [mut ann, eve] = ["ann", "eve"].map(|name| Peer::new(&up, name));
+    let mut forged = ann.member(&key);
+    forged["proof"] = eve.member(&key)["proof"].clone();
+    for _ in 0..40 {
+        let refused = eve.caller.send(SEARCH, &json!({ "size": 4, "member": forged }));
+        assert_eq!((refused.status, refused.code.as_deref()), (400, Some("MS-G015")), "{refused:?}");
+    }
+    create(&up, &mut ann, &key, json!({ "size": 4 }));
 }
 
 /// `Idempotency-Key`: a repeat finds the session that it made. Something else under the same key is none, and neither is another process's.

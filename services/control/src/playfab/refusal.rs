@@ -384,7 +384,9 @@ impl From<NotTaken> for Refusal {
                 ("MatchmakingPlayerAttributesTooLarge", 2043),
                 not.to_string(),
             ),
-            NotTaken::AttributesTooDeep { .. } => Self::attributes(not.to_string()),
+            NotTaken::AttributesUnnamed { .. } | NotTaken::AttributesTooDeep { .. } => {
+                Self::attributes(not.to_string())
+            }
             NotTaken::Refused(rejection) => rejection.into(),
             NotTaken::Unanswered(error) => error.into(),
         }

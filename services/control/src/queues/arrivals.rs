@@ -36,6 +36,9 @@ pub(crate) enum NotTaken {
     /// The attributes of one are too large.
     #[error("the attributes of {entity} have {bytes} bytes, at most {ATTRIBUTES_BYTES_MAX}")]
     AttributesTooLarge { entity: Entity, bytes: usize },
+    /// The attributes of one have no names.
+    #[error("the attributes of {entity} are no object: `{{\"NAME\": VALUE}}`")]
+    AttributesUnnamed { entity: Entity },
     /// The attributes of one nest deeper than their readers follow.
     #[error("the attributes of {entity} nest {levels} levels of lists and objects, at most {NESTING_MAX}")]
     AttributesTooDeep { entity: Entity, levels: usize },
@@ -51,7 +54,10 @@ impl NotTaken {
     /// Whether it is sure that nothing was made.
     pub(crate) const fn is_refused(&self) -> bool {
         match self {
-            Self::AttributesTooLarge { .. } | Self::AttributesTooDeep { .. } | Self::Refused(_) => true,
+            Self::AttributesTooLarge { .. }
+            | Self::AttributesUnnamed { .. }
+            | Self::AttributesTooDeep { .. }
+            | Self::Refused(_) => true,
             Self::Unanswered(_) => false,
         }
     }
@@ -93,6 +99,9 @@ impl Queues {
         let stored = self.stored(spec, sent).await?;
         let none = Stored::new();
         let seated = |sent: &Sent| {
+            if sent.attributes.as_ref().is_some_and(|it| !it.is_null() && !it.is_object()) {
+                return Err(NotTaken::AttributesUnnamed { entity: sent.entity.clone() });
+            }
             let stored = stored.get(&sent.entity).unwrap_or(&none);
             let (entity, attributes) =
                 (sent.entity.clone(), attributes(spec, sent.attributes.as_ref(), stored));

@@ -59,6 +59,12 @@ async fn friends_who_are_invited_join_a_ticket_by_themselves() {
     let alone = json!({ "players": [with("dan", 6)], "giveUpAfterSeconds": 600 });
     assert_eq!(world.get(&ticket(&tickets(&world, &alone).await)).await.body["status"], "Matched");
     assert_eq!(world.get(&group).await.body["status"], "Matched");
+    // Attributes have names, as on PlayFab's face.
+    for attributes in [json!(5), json!("x"), json!([1]), json!(true)] {
+        let unnamed =
+            json!({ "players": [{ "player": "hal", "attributes": attributes }], "giveUpAfterSeconds": 60 });
+        tickets(&world, &unnamed).await.expect(400, "MS-M006");
+    }
     // Only one invites.
     let two =
         json!({ "players": [with("eve", 5), with("fay", 5)], "invited": ["gus"], "giveUpAfterSeconds": 60 });

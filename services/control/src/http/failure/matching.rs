@@ -243,6 +243,10 @@ impl From<NotTaken> for Failure {
                 let fix = "send only what the queue's rules read, and what the game server is to be told";
                 Self::new(StatusCode::BAD_REQUEST, "MS-M006", not.to_string(), fix)
             }
+            NotTaken::AttributesUnnamed { .. } => {
+                let fix = "send an object with a name for each attribute, as the queue's rules read them";
+                Self::new(StatusCode::BAD_REQUEST, "MS-M006", not.to_string(), fix)
+            }
             NotTaken::Refused(rejection) => rejection.into(),
             NotTaken::Unanswered(error) => error.into(),
         }

@@ -248,8 +248,8 @@ fn joiner(
             Logins::Vouched => return Err(Denied::NoCredentials.into()),
         }
     };
-    lobbies.limits().join(&player.0, app.now())?;
     Asks { lobby: lobbies.key() }.verify(&peer, &signature_of(&asked.proof)?).map_err(Failure::unproven)?;
+    lobbies.limits().join(&player.0, app.now())?;
     Ok(Joiner {
         peer,
         player,

@@ -85,9 +85,9 @@ impl From<Error> for No {
 impl From<NotTaken> for No {
     fn from(not: NotTaken) -> Self {
         match not {
-            NotTaken::AttributesTooLarge { .. } | NotTaken::AttributesTooDeep { .. } => {
-                Self::new(Refusal::Invalid, not.into())
-            }
+            NotTaken::AttributesTooLarge { .. }
+            | NotTaken::AttributesUnnamed { .. }
+            | NotTaken::AttributesTooDeep { .. } => Self::new(Refusal::Invalid, not.into()),
             NotTaken::Refused(rejection) => rejection.into(),
             NotTaken::Unanswered(error) => error.into(),
         }
