@@ -169,20 +169,19 @@ impl Searcher {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::Arc;
 
     use mainstay_core::Timestamp;
     use proptest::prelude::*;
 
     use super::super::lanes::{Larges, Names, Parties};
+    use super::super::tests::spec_of;
     use super::super::{Engine, Handle, Newcomer};
     use super::*;
     use crate::Amount;
     use crate::attribute::Facts;
-    use crate::spec::{
-        Attribute, Declared, Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind, Source, TeamSpec,
-        Unread, Visibility, Weight,
-    };
+    use crate::spec::{Attribute, Expansion, Merge, Missing, QueueSpec, RuleKind, Source, TeamSpec, Weight};
 
     /// Three teams of three, by skill, by what all of them play, and by a sum: more than lanes keep.
     fn spec(parties: Option<RuleKind>) -> QueueSpec {
@@ -205,22 +204,9 @@ mod tests {
             },
             RuleKind::MatchTotal { attribute: attribute("hosts"), weight, min: whole(1), max: whole(3) },
         ];
-        let rule = |(at, kind)| Rule { name: std::format!("{at}").into(), optional_after: None, kind };
         let team = |name: &str| TeamSpec { name: name.into(), min: 3, max: 3 };
-        let declared = Declared {
-            name: "q".into(),
-            min_match_size: 9,
-            max_match_size: 9,
-            max_ticket_size: None,
-            teams: ["red", "green", "blue"].map(team).to_vec(),
-            rules: rules.into_iter().chain(parties).enumerate().map(rule).collect(),
-            regions: Vec::new(),
-            visibility: Visibility::default(),
-            venue: None,
-            gather: Gather::NONE,
-            unread: Unread::default(),
-        };
-        QueueSpec::new(declared).unwrap()
+        let teams = ["red", "green", "blue"].map(team).to_vec();
+        spec_of(9..=9, teams, rules.into_iter().chain(parties).collect())
     }
 
     const MAPS: [&str; 3] = ["a", "b", "c"];
@@ -300,6 +286,8 @@ mod tests {
                 anew.lanes = searcher.lanes.clone();
                 anew.take_lane(field, &near, *first, lane);
                 prop_assert_eq!(searcher.group.members(), anew.group.members());
+                let all: BTreeSet<&Handle> = searcher.group.members().iter().collect();
+                prop_assert_eq!(all.len(), searcher.group.members().len());
                 searcher.group.shrink(1);
             }
         }
