@@ -83,7 +83,8 @@ impl Frame {
         self.splits | self.splits.checked_shl(players.into()).unwrap_or(0)
     }
 
-    fn is_near(&self, card: &Card) -> bool {
+    /// Whether by its number a ticket is near enough to all, and they to it.
+    pub(super) fn is_near(&self, card: &Card) -> bool {
         let (floor, ceiling) = (card.number.wrapping_sub(card.reach), card.number.wrapping_add(card.reach));
         // Nearly always all of it holds: one question costs less than four.
         let allows_it = (self.floor <= card.number) & (card.number <= self.ceiling);

@@ -1,6 +1,9 @@
 //! Whether those around a group could be a match with it, by their numbers and sizes alone: asked before any is judged, of a whole lane
 //! at a time.
 
+use alloc::vec::Vec;
+use core::ops::Range;
+
 use super::block::Filter;
 use super::card::Card;
 use super::census::{Census, Marked};
@@ -9,6 +12,7 @@ use super::pool::Part;
 use super::search::{Field, Searcher};
 use super::sides::Sides;
 use super::slab::{Handle, Kind, Ref, WILD};
+use super::walk::Window;
 
 /// Somebody who may join.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +44,11 @@ impl Stander {
         Self { number, reach: plan.steps[usize::from(step)].reach, handle, players, party }
     }
 
+    /// Whether its own limit lets it be with two numbers.
+    const fn reaches(&self, low: i64, high: i64) -> bool {
+        self.number == WILD || (self.number - self.reach <= low && self.number + self.reach >= high)
+    }
+
     fn of_card(plan: &Plan, card: &Card) -> Self {
         Self::new(plan, card.handle, card.number, (card.players, card.step))
     }
@@ -48,6 +57,16 @@ impl Stander {
         let shape = row.shape();
         Self::new(plan, handle, row.primary(), (shape.players, shape.step))
     }
+}
+
+/// What the first so many of those who may join have together by rules on sums: any stretch of them is then known by two of these. Kept
+/// between searches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Running {
+    /// By rule, one after the other for each of them.
+    totals: Vec<i64>,
+    /// By rule, the least that is asked for by the group, or by any of them who may come to decide it.
+    least: Vec<i64>,
 }
 
 impl Searcher {
@@ -87,37 +106,71 @@ impl Searcher {
     }
 
     /// The same of those who are put down, in the order of their numbers.
-    fn could_be_among(&self, field: Field<'_>) -> bool {
+    fn could_be_among(&mut self, field: Field<'_>) -> bool {
         let plan = field.plan;
-        let those = &self.standers[..];
-        if plan.primary.is_none() {
-            return self.could_add_up(field, those.iter());
-        }
-        let numbered = those.partition_point(|it| it.number == WILD);
-        let (wild, those) = those.split_at(numbered);
-        let (lowest, (_, highest)) = (self.group.lowest(), self.group.window());
-        let within = |low: i64, high: i64| {
-            let from = those.partition_point(|it| it.number < low);
-            let near = those[from..].iter().take_while(|it| it.number <= high);
-            self.could_add_up(field, wild.iter().chain(near))
+        self.add_up_standers(field);
+        let all = &self.standers[..];
+        let first =
+            if plan.primary.is_some() { all.partition_point(|it| it.number == WILD) } else { all.len() };
+        let (wild, those) = all.split_at(first);
+        let wild_players =
+            u32::from(self.group.players()) + wild.iter().map(|it| u32::from(it.players)).sum::<u32>();
+        let (lowest, top, (_, highest)) = (self.group.lowest(), self.group.highest(), self.group.window());
+        // Those from one on who may be with whoever has the lowest number, of them or of the group.
+        let within = |from: usize, (low, high): Window| {
+            let here = those[from..].iter().take_while(|it| it.number <= high);
+            let (many, players) = here
+                .fold((0, wild_players), |(many, players), it| (many + 1, players + u32::from(it.players)));
+            let near = those[from..from + many].iter().filter(|it| it.reaches(low, top.max(low)));
+            players >= plan.min.into()
+                && self.could_total_of([0..first, first + from..first + from + many])
+                && self.could_add_up(field, wild.iter().chain(near))
         };
+        let around = |at: usize| within(at, (those[at].number, those[at].number + those[at].reach));
         if lowest == i64::MAX {
             // Without a number in the group anybody may be the lowest, and the group itself asks nothing.
-            return those.iter().any(|it| within(it.number, it.number + it.reach))
-                || self.could_add_up(field, wild.iter());
+            return (0..those.len()).any(around) || within(0, (i64::MIN, i64::MIN));
         }
-        let mut below = those.iter().take_while(|it| it.number < lowest);
-        within(lowest, highest)
-            || below.any(|it| it.number + it.reach >= lowest && within(it.number, it.number + it.reach))
+        let below = those.partition_point(|it| it.number < lowest);
+        within(below, (lowest, highest)) || (0..below).any(|at| those[at].reaches(lowest, top) && around(at))
+    }
+
+    /// Adds up those who are put down, one after the other.
+    fn add_up_standers(&mut self, field: Field<'_>) {
+        let (plan, frame) = (field.plan, self.group.frame());
+        let Running { totals, least } = &mut self.running;
+        let rules = plan.totals.len();
+        if rules == 0 {
+            return;
+        }
+        let least_in = |rule: usize, step: u16| plan.row(step).totals[rule].min;
+        totals.clear();
+        totals.resize(rules, 0);
+        least.clear();
+        least.extend((0..rules).map(|rule| least_in(rule, frame.eldest_step)));
+        for row in self.standers.iter().map(|it| field.slab.get(it.handle)) {
+            for (rule, least) in least.iter_mut().enumerate() {
+                totals.push(totals[totals.len() - rules] + row.total(rule));
+                if row.arrival() < frame.eldest {
+                    *least = (*least).min(least_in(rule, row.shape().step));
+                }
+            }
+        }
+    }
+
+    /// Whether those who are put down in two stretches would be enough together for every rule on sums, as far as is known without asking them.
+    fn could_total_of(&self, some: [Range<usize>; 2]) -> bool {
+        let Running { totals, least } = &self.running;
+        let rules = least.len();
+        least.iter().enumerate().all(|(rule, least)| {
+            let sum = |it: &Range<usize>| totals[it.end * rules + rule] - totals[it.start * rules + rule];
+            self.group.total(rule) + some.iter().map(sum).sum::<i64>() >= *least
+        })
     }
 
     /// Whether the players of some of these make a match with the group, also with a large party on each team or none.
     fn could_add_up<'a>(&self, field: Field<'_>, those: impl Iterator<Item = &'a Stander> + Clone) -> bool {
         let plan = field.plan;
-        let players: u32 = those.clone().map(|it| u32::from(it.players)).sum();
-        if u32::from(self.group.players()) + players < plan.min.into() {
-            return false;
-        }
         let (mut sums, mut small, mut larges, mut is_eased) = (1_u128, 1_u128, self.group.larges(), false);
         for it in those.clone() {
             sums |= sums << it.players;
@@ -177,5 +230,85 @@ impl Searcher {
             }
         }
         sides.reach(cells, similarity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use mainstay_core::Timestamp;
+    use proptest::prelude::*;
+
+    use super::super::lanes::Names;
+    use super::super::tests::spec_of;
+    use super::super::{Engine, Newcomer};
+    use super::*;
+    use crate::Amount;
+    use crate::attribute::Facts;
+    use crate::spec::{Attribute, Delta, Expansion, Merge, Missing, QueueSpec, RuleKind, Source, Weight};
+
+    /// Four to six players by skill, 4 apart at first and 12 at last, with 7 points together at first and 3 at last.
+    fn spec() -> QueueSpec {
+        let attribute = |name: &str| Attribute { source: Source::User, path: name.into() };
+        let grows = |from: i32, delta: Delta<Amount>, limit: i32| {
+            let (from, limit) = (Amount::whole(from), Some(Amount::whole(limit)));
+            Expansion::Linear { from, delta, limit, every: 5 }
+        };
+        let (weight, missing, merge) = (Weight::DEFAULT, Missing::MatchAny, Merge::Average);
+        let allowed = grows(4, Delta::Up(Amount::whole(4)), 12);
+        let min = grows(7, Delta::Down(Amount::whole(2)), 3);
+        let max = Expansion::Fixed(Amount::whole(9));
+        let skill = RuleKind::Difference { attribute: attribute("skill"), weight, missing, merge, allowed };
+        let points = RuleKind::MatchTotal { attribute: attribute("points"), weight, min, max };
+        spec_of(4..=6, Vec::new(), [skill, points].into())
+    }
+
+    fn facts() -> impl Strategy<Value = (Facts, u16)> {
+        let skill = prop_oneof![6 => (0_i32..30).prop_map(Some), 1 => Just(None)];
+        (1_u8..4, skill, 0_i32..4, 0_u16..3).prop_map(|(players, skill, points, step)| {
+            let numbers = [skill.map(Amount::whole)].into();
+            (Facts { players, numbers, totals: [Amount::whole(points)].into(), ..Facts::default() }, step)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+        /// Against every grouping of a few.
+        #[test]
+        fn nobody_is_passed_over_who_could_be_a_match(those in proptest::collection::vec(facts(), 2..9), seed in any::<usize>()) {
+            let mut engine = Engine::new(&spec(), Timestamp::EPOCH, 0);
+            let insert = |(arrival, (facts, _)): (u64, &(Facts, u16))| {
+                let since = Timestamp::EPOCH;
+                engine.insert(Newcomer { facts, room: 6, since, arrival, back: None, game: None }, None)
+            };
+            let all: Vec<Handle> = (1..).zip(&those).map(insert).collect();
+            for (handle, (_, step)) in all.iter().zip(&those) {
+                engine.slab.set_step(*handle, *step, engine.plan.row(*step));
+            }
+            let field = Field {
+                plan: &engine.plan,
+                slab: &engine.slab,
+                pool: &engine.pool,
+                games: &engine.games,
+                apart: &engine.apart,
+                names: Names { regions: &engine.regions, values: engine.values.first() },
+            };
+            let seed = all[seed % all.len()];
+            let mut searcher = Searcher::default();
+            let is_match = |searcher: &mut Searcher, some: u32| {
+                let others = all.iter().enumerate().filter(|(at, it)| some >> at & 1 == 1 && **it != seed);
+                let group: Vec<Handle> = core::iter::once(seed).chain(others.map(|(_, it)| *it)).collect();
+                searcher.begin(field, &group) && searcher.complete(field).is_some()
+            };
+            let is_there = (0..1_u32 << all.len()).any(|some| is_match(&mut searcher, some));
+            prop_assert!(searcher.begin(field, &[seed]));
+            let card = |handle: &Handle| Card::of(field.plan, *handle, field.slab.get(*handle));
+            let others: Vec<Card> = all.iter().filter(|it| **it != seed).map(card).collect();
+            prop_assert!(!is_there || searcher.could_suffice(field, &others));
+            let others: Vec<Card> = others.into_iter().filter(|it| searcher.fits(field, it)).collect();
+            prop_assert!(!is_there || searcher.could_gather(field, &others));
+        }
     }
 }

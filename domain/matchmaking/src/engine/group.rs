@@ -218,6 +218,11 @@ impl Group {
         self.frame().low
     }
 
+    /// The highest primary number of the group; below all numbers where it has none.
+    pub(super) fn highest(&self) -> i64 {
+        self.frame().high
+    }
+
     pub(super) fn frame(&self) -> &Frame {
         &self.frames[self.frames.len() - 1]
     }

@@ -6,7 +6,6 @@ use super::card::Card;
 use super::fill::Near;
 use super::plan::{Plan, Similarity};
 use super::search::{Field, Found, Searcher};
-use super::slab::WILD;
 
 /// So many looks take as long as adding somebody and taking it back.
 const ADDED: u32 = 16;
@@ -63,7 +62,7 @@ impl Searcher {
     }
 
     /// Whether those who still fit by number and size add up to a match, also with a large party on each team or none.
-    fn could_suffice(&self, field: Field<'_>, near: &[Card]) -> bool {
+    pub(super) fn could_suffice(&self, field: Field<'_>, near: &[Card]) -> bool {
         let plan = field.plan;
         let sizes = (u128::MAX << plan.min) & !(u128::MAX << self.group.room() << 1);
         let is_match = |sums: u128| sums << self.group.players() & sizes != 0;
@@ -72,16 +71,11 @@ impl Searcher {
             (Similarity::Any, _) | (Similarity::Alike, 0) => 0,
             (Similarity::Alike, larges) => plan.teams.len().saturating_sub(larges),
         };
-        let (low, high) = self.group.window();
-        let room = self.group.room_left(plan);
-        for candidate in near {
+        let (frame, room) = (self.group.frame(), self.group.room_left(plan));
+        let fits = |it: &&Card| it.players <= room && frame.is_near(it);
+        for candidate in near.iter().filter(fits) {
             if larges == 0 && is_match(sums) {
                 break;
-            }
-            if candidate.players > room
-                || (candidate.number != WILD && !(low..=high).contains(&candidate.number))
-            {
-                continue;
             }
             sums |= sums << candidate.players;
             match plan.row(candidate.step).similarity {
@@ -92,7 +86,7 @@ impl Searcher {
                 }
             }
         }
-        larges == 0 && is_match(sums) && self.could_total(field, near.iter().map(|it| it.handle))
+        larges == 0 && is_match(sums) && self.could_total(field, near.iter().filter(fits).map(|it| it.handle))
     }
 }
 

@@ -11,7 +11,7 @@ use super::card::Card;
 use super::fill::{LOOKS_MAX, Near};
 use super::filling::Fillings;
 use super::games::Games;
-use super::gather::Stander;
+use super::gather::{Running, Stander};
 use super::group::Group;
 use super::judged::Judged;
 use super::lanes::{Candidate, Lanes, Names};
@@ -75,6 +75,8 @@ pub(super) struct Searcher {
     pub(super) sums: Vec<u128>,
     /// Who may join, as far as numbers and sizes go.
     pub(super) standers: Vec<Stander>,
+    /// The same, added up.
+    pub(super) running: Running,
     games: Vec<(u64, Handle)>,
     /// Those of a match, by arrival, with their teams.
     pub(super) seated: Vec<(u64, Handle, Option<u8>)>,

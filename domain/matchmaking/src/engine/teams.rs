@@ -420,6 +420,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+
         /// Against every seating of a few tickets on two teams.
         #[test]
         fn two_teams_are_seated_where_they_can_be(

@@ -1,6 +1,6 @@
 //! The index and the walk through it, against a list that is sorted anew each time.
 
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 use std::vec::Vec;
 
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use super::key::Key;
 use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
 use super::walk::Walk;
-use crate::spec::{Declared, Gather, QueueSpec, TeamSpec, Unread, Visibility};
+use crate::spec::{Declared, Gather, QueueSpec, Rule, RuleKind, TeamSpec, Unread, Visibility};
 
 /// What stands in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,20 +97,26 @@ fn plan() -> Plan {
 
 /// Of so many players, without rules.
 fn plan_of(players: u32, teams: Vec<TeamSpec>) -> Plan {
+    Plan::new(&spec_of(players..=players, teams, Vec::new()))
+}
+
+/// A queue for so many players, and rules of these kinds.
+pub(super) fn spec_of(players: RangeInclusive<u32>, teams: Vec<TeamSpec>, rules: Vec<RuleKind>) -> QueueSpec {
+    let rule = |(at, kind)| Rule { name: std::format!("{at}").into(), optional_after: None, kind };
     let declared = Declared {
         name: "q".into(),
-        min_match_size: players,
-        max_match_size: players,
+        min_match_size: *players.start(),
+        max_match_size: *players.end(),
         max_ticket_size: None,
         teams,
-        rules: Vec::new(),
+        rules: rules.into_iter().enumerate().map(rule).collect(),
         regions: Vec::new(),
         visibility: Visibility::default(),
         venue: None,
         gather: Gather::NONE,
         unread: Unread::default(),
     };
-    Plan::new(&QueueSpec::new(declared).unwrap())
+    QueueSpec::new(declared).unwrap()
 }
 
 proptest! {
