@@ -254,8 +254,8 @@ fn a_demo_that_cannot_begin_says_why() {
         (&["--set", "net_typo=1"], "net_migrate_timeout"),
         (&["--kill-host", "power-cut", "--times", "2"], "--times 1 at the most"),
     ] {
-        let mut demo = Command::new(env!("CARGO_BIN_EXE_mainstay"));
-        let output = demo.args(["demo", "peers", "--players", "2"]).args(arguments).output().unwrap();
+        let home = Home::new();
+        let output = home.command(&["demo", "peers", "--players", "2"]).args(arguments).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && err.contains(says), "{err}");
     }
