@@ -153,6 +153,14 @@ impl Session {
         self.players_before(peer).any(|player| self.peer_of(player).is_some())
     }
 
+    /// The processes whose players are here with others.
+    pub fn replaced(&self) -> impl Iterator<Item = &PeerKey> {
+        let is_here = |former: &&Former| {
+            self.peer_of(&former.player).is_some() && !self.members.contains_key(&former.peer)
+        };
+        self.former.iter().filter(is_here).map(|former| &former.peer)
+    }
+
     /// Whose a process was that is here no longer: one player's, unless somebody tells lies.
     fn players_before(&self, peer: &PeerKey) -> impl Iterator<Item = &Player> {
         self.former.iter().filter(move |former| former.peer == *peer).map(|former| &former.player)

@@ -132,6 +132,14 @@ impl<G: Guards> Joining<G> {
         &self.known
     }
 
+    /// Somebody says that it is host of this session: it is asked next, unless it does not let this peer in.
+    pub fn find(&mut self, now: Timestamp, host: PeerId) -> Joined<G> {
+        if self.known.contains(&host) || self.against.contains_key(&host) {
+            return Joined::NotYet(Vec::new());
+        }
+        self.ask_next(now, host)
+    }
+
     /// When it wants to be looked at again.
     #[must_use]
     pub fn next_deadline(&self) -> Timestamp {

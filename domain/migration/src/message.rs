@@ -133,6 +133,8 @@ pub enum Closed {
     ToNewcomers,
     /// Hosts of the session are chosen by an order of the game's own that this peer's game does not have.
     OtherOrder,
+    /// Its player is here with another process, as the lobby knows.
+    Replaced,
 }
 
 /// Whether a peer hears its host.

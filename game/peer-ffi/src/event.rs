@@ -471,6 +471,7 @@ mod tests {
             Closed::PassExpired,
             Closed::ToNewcomers,
             Closed::OtherOrder,
+            Closed::Replaced,
         ];
         let ends = failures.iter().cloned().map(End::Failed).chain(closed.map(End::Refused));
         let others = [

@@ -44,5 +44,6 @@ const fn refusal(why: Closed) -> &'static str {
         Closed::PassExpired => "MS-S240",
         Closed::ToNewcomers => "MS-S245",
         Closed::OtherOrder => "MS-S246",
+        Closed::Replaced => "MS-S250",
     }
 }

@@ -283,7 +283,8 @@ impl Hands {
             | Input::HandOver { .. }
             | Input::Kick(_)
             | Input::Lobby { .. }
-            | Input::Admitted(_) => {}
+            | Input::Admitted(_)
+            | Input::Replaced(_) => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Links over QUIC: one UDP socket a peer, which dials and is dialed; datagrams for what is said again anyway, a stream for
 //! each packet that is to come through, so that none waits for another that was lost.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use quinn::{
     ReadError, RecvStream, TokioRuntime, TransportConfig, TransportErrorCode, VarInt,
 };
 use rustls::pki_types::CertificateDer;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::StartError;
@@ -284,12 +285,18 @@ async fn serve(connection: Connection, arrivals: Arrivals, unheard: Unheard) {
     if arrivals.send(Arrival::Up(Arc::new(link))).await.is_err() {
         return;
     }
-    let reader = Reader { connection: connection.clone(), peer, number, arrivals: arrivals.clone(), room };
+    let (reading, mut all_read) = mpsc::channel(1);
+    let reader =
+        Reader { connection: connection.clone(), peer, number, arrivals: arrivals.clone(), room, reading };
     let ended = tokio::select! {
         ended = reader.datagrams() => ended,
         ended = reader.streams() => ended,
         ended = carrier.carry(&connection) => ended,
     };
+    // Whoever ends it has waited until its last words had come here, not until they were read.
+    reader.streams().await;
+    drop(reader);
+    all_read.recv().await;
     let why = match ended {
         ConnectionError::ApplicationClosed(_)
         | ConnectionError::ConnectionClosed(_)
@@ -315,6 +322,8 @@ struct Reader {
     number: u64,
     arrivals: Arrivals,
     room: Room,
+    /// Held as long as somebody reads.
+    reading: mpsc::Sender<Infallible>,
 }
 
 impl Reader {
@@ -339,6 +348,7 @@ impl Reader {
                 number: self.number,
                 arrivals: self.arrivals.clone(),
                 room: self.room.clone(),
+                reading: self.reading.clone(),
             };
             tokio::spawn(async move {
                 match timeout(PACKET_MAX, whole(&mut stream, reader.room.share())).await {
@@ -346,6 +356,7 @@ impl Reader {
                     Ok(Err(error)) => tracing::debug!(peer = %reader.peer, %error, "half a packet"),
                     Err(_elapsed) => tracing::debug!(peer = %reader.peer, "a packet that never ended"),
                 }
+                drop(reader);
                 // What its sender still says of it is let come: to refuse it costs more.
                 let _ended =
                     timeout(PACKET_MAX, async { while let Ok(Some(_)) = next(&mut stream).await {} }).await;
@@ -459,7 +470,6 @@ impl Link for QuicLink {
 mod tests {
     use mainstay_migration::{SessionId, Stamp};
     use mainstay_wire::peer::{Word, lay_out};
-    use tokio::sync::mpsc;
 
     use super::*;
     use crate::link::ARRIVALS_MAX;
@@ -474,6 +484,41 @@ mod tests {
         stream.write_all_chunks(&mut pieces).await.unwrap();
         stream.finish().unwrap();
         stream.stopped().await.unwrap();
+    }
+
+    /// Its last words have come when a peer ends a link, and are read before the link is gone, however long their reader was kept from it.
+    #[tokio::test]
+    async fn what_has_come_is_read_though_the_link_has_ended() {
+        let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
+        let (arrivals_in, mut arrivals) = mpsc::channel(1);
+        let quic = Quic::bind(loopback, &Key::new().unwrap(), arrivals_in.clone()).unwrap();
+        for _ in 0..8 {
+            // There is room for one: whoever serves the link waits until the test reads.
+            let full = Arrival::Unreached { peer: None, address: loopback, why: Unreached::NoAnswer };
+            arrivals_in.send(full).await.unwrap();
+            let key = Key::new().unwrap();
+            let tls = QuicClientConfig::try_from(key.client(ALPN, Whom::Anybody).unwrap()).unwrap();
+            let config = quinn::ClientConfig::new(Arc::new(tls));
+            let endpoint = Endpoint::client(loopback).unwrap();
+            let connecting = endpoint.connect_with(config, quic.local_address().unwrap(), NAME).unwrap();
+            let connection = connecting.await.unwrap();
+            for number in 1..=3 {
+                say(&connection, &word(number, 1)).await;
+            }
+            endpoint.close(BYE, b"");
+            endpoint.wait_idle().await;
+            let mut seen = Vec::new();
+            loop {
+                match arrivals.recv().await {
+                    Some(Arrival::Packet { packet: Packet::Word(word), .. }) => seen.push(word.number),
+                    Some(Arrival::Down { .. }) => break,
+                    Some(Arrival::Up(_) | Arrival::Unreached { .. } | Arrival::Packet { .. }) => {}
+                    None => panic!("it is served"),
+                }
+            }
+            seen.sort_unstable();
+            assert_eq!(seen, [1, 2, 3]);
+        }
     }
 
     /// Whoever has a peer's address could have it keep 2 MiB for each link, and a megabyte for each of 224 streams.

@@ -96,7 +96,7 @@ record!(Side { mandate, size, state, opened, channel });
 choice!(Standing, "standing" { 1 = Unconfirmed, 2 = Confirmed });
 choice!(Handover, "reason of a handover" { 1 = Lobby, 2 = Leaves, 3 = Merge });
 choice!(Hears, "answer" { 1 = Yes, 2 = No });
-choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full, 3 = NoPass, 4 = PassExpired, 5 = ToNewcomers, 6 = OtherOrder });
+choice!(Closed, "reason to be kept out" { 1 = Kicked, 2 = Full, 3 = NoPass, 4 = PassExpired, 5 = ToNewcomers, 6 = OtherOrder, 7 = Replaced });
 choice!(Cause, "cause" { 1 = Lobby, 2 = Controlled, 3 = Catastrophic, 4 = Fenced, 5 = Merge });
 
 record!(Claim { epoch, candidate, view });

@@ -197,6 +197,7 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("pass expired", Body::Refused(Closed::PassExpired)),
         ("to newcomers", Body::Refused(Closed::ToNewcomers)),
         ("other order", Body::Refused(Closed::OtherOrder)),
+        ("replaced", Body::Refused(Closed::Replaced)),
         ("bring", Body::Bring { renewal, hears: vec![PeerId(0xb), PeerId(0xc)] }),
         ("counted", Body::Counted(receipt)),
     ];

@@ -141,6 +141,7 @@ impl<G: Guards> Session<G> {
             listeners: BTreeMap::new(),
             event: None,
             closing: None,
+            replaced: BTreeSet::new(),
             lost: BTreeSet::new(),
             game: GamePhase::Started,
             newcomers: Newcomers::LetIn,

@@ -216,6 +216,11 @@ impl<G: Guards> Session<G> {
         members.map(|peer| self.contacts.get(peer)).any(|it| it.is_none_or(|contact| contact.is_lost(now)))
     }
 
+    /// Whether somebody may not be a member any more, whatever it says.
+    fn is_put_out(&self, peer: PeerId) -> bool {
+        self.roster.kicked.contains(&peer) || self.replaced.contains(&peer)
+    }
+
     /// Whether somebody is no member any more, as its host sees it.
     fn is_gone(&self, now: Timestamp, reign: &Reign, peer: PeerId) -> bool {
         let contact = self.contacts.get(&peer);
@@ -225,10 +230,7 @@ impl<G: Guards> Session<G> {
         let has_left = contact.is_some_and(Contact::has_left);
         let is_missed = reign.remove.contains(&peer) || contact.is_some_and(Contact::is_gone);
         let patience = if reign.mandate == Mandate::Confirmed { MEMBER_LOST } else { LEASE };
-        self.roster.kicked.contains(&peer)
-            || has_left
-            || (is_missed && silent(SUSPECT_MIN))
-            || silent(patience)
+        self.is_put_out(peer) || has_left || (is_missed && silent(SUSPECT_MIN)) || silent(patience)
     }
 
     fn keep_view(&mut self, now: Timestamp) {
@@ -318,7 +320,7 @@ impl<G: Guards> Session<G> {
         self.roster.version += 1;
         // On a side without a majority whoever is silent may be on another, and they have to meet.
         let left = self.contacts.get(&peer).is_none_or(Contact::is_gone);
-        if self.fork.is_some() && !left && !self.roster.kicked.contains(&peer) {
+        if self.fork.is_some() && !left && !self.is_put_out(peer) {
             self.be_guest(now, peer);
         }
         self.as_host(|reign| {

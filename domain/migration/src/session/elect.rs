@@ -57,7 +57,9 @@ impl<G: Guards> Session<G> {
                 now
             }
         };
-        if now >= since + CANDIDATE_PATIENCE {
+        // Whom the lobby has not answered meanwhile knows nothing of the other's fault, and would ask in vain itself: such a word may be on its
+        // way still when all play on without a lobby, and be granted when that is back.
+        if now >= since + CANDIDATE_PATIENCE && !self.line.is_unanswered_since(since) {
             vacancy.passed.insert(head);
             vacancy.endorsed = None;
             vacancy.waits = None;

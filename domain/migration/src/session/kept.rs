@@ -8,7 +8,7 @@ use crate::session::{Leadership, Session};
 pub struct Kept {
     /// The longest list of peers: who is met, linked or guessed at, who plays or was thrown out, who did how much.
     pub peers: usize,
-    /// Whom it remembers that are no members any more, or strangers whom it has just answered.
+    /// Whom it remembers that are no members any more, processes that were replaced, or strangers whom it has just answered.
     pub former: usize,
     /// Hosts of the past and their certificates.
     pub hosts: usize,
@@ -62,7 +62,7 @@ impl<G: Guards> Session<G> {
         let safe = self.reigning().map_or(0, |reign| reign.safe_inputs.len());
         Kept {
             peers: peers.into_iter().max().unwrap_or_default(),
-            former: self.former.kept(),
+            former: self.former.kept().max(self.replaced.len()),
             hosts: self.ballot.kept().max(self.heads.kept()),
             states: self.names.kept().max(safe).max(self.held.parts().len()),
             inputs,

@@ -6,6 +6,8 @@
 //! setting for sides without a majority counts. *The lobby answers again*: whoever has the newest certificate goes on, for
 //! nobody could get a later one; a side that went on without claims the next epoch.
 
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -38,6 +40,8 @@ const CONFIRM_EVERY: Duration = Duration::from_secs(1);
 /// in a lease.
 const MARGIN: Duration = Duration::from_millis(500);
 
+/// How many replaced processes are known: as many as a lobby remembers.
+const REPLACED_MAX: usize = 256;
 /// Whoever asks nothing for so long has stopped asking: twice as long as a host that has no answer waits, or one that has.
 const ASKS_ON: Duration = Duration::from_secs(4);
 /// Within how long a peer that wakes up has read what came while it slept.
@@ -106,6 +110,11 @@ impl Line {
         self.waits.map_or(Duration::ZERO, |since| now.since(since))
     }
 
+    /// Whether something was asked by then, and nothing has been answered since.
+    pub(super) fn is_unanswered_since(&self, then: Timestamp) -> bool {
+        self.waits.is_some_and(|since| since <= then)
+    }
+
     /// The lobby counts this host's lease from some moment on that is no earlier.
     pub(super) fn lease_from(&mut self, at: Timestamp) {
         self.leased = self.leased.max(at);
@@ -169,6 +178,16 @@ impl<G: Guards> Session<G> {
         self.config.admission = Some(admission);
     }
 
+    /// The lobby knows these as replaced. A host puts them out, and nobody lets them in: their passes last for a while.
+    pub(super) fn be_told_of_replaced(&mut self, peers: BTreeSet<PeerId>) {
+        let known = core::mem::replace(&mut self.replaced, peers.into_iter().take(REPLACED_MAX).collect());
+        if matches!(self.leadership, Leadership::Reigns(_)) {
+            let plays = |peer: &PeerId| self.roster.members.contains_key(peer) && !known.contains(peer);
+            let told: Vec<PeerId> = self.replaced.iter().copied().filter(plays).collect();
+            told.into_iter().for_each(|peer| self.send(peer, Body::Refused(Closed::Replaced)));
+        }
+    }
+
     /// How this peer asks to be let in.
     pub(super) fn request(&self) -> Body {
         let order = self.config.order.name();
@@ -181,6 +200,9 @@ impl<G: Guards> Session<G> {
     /// Why somebody is not let in who is no member, as far as the lobby is concerned: without its pass nobody is. A pass tells who
     /// was let in, not who was thrown out since: that is remembered, and where it is more than can be, nobody new comes in.
     pub(super) fn refusal(&self, now: Timestamp, from: PeerId, pass: Option<&Pass>) -> Option<Closed> {
+        if self.replaced.contains(&from) {
+            return Some(Closed::Replaced);
+        }
         if self.roster.members.contains_key(&from) {
             return None;
         }
@@ -201,7 +223,7 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    pub(super) fn heard(&self, now: Timestamp) -> alloc::vec::Vec<PeerId> {
+    pub(super) fn heard(&self, now: Timestamp) -> Vec<PeerId> {
         self.hears(now).collect()
     }
 
@@ -304,7 +326,7 @@ impl<G: Guards> Session<G> {
 
     /// An old host tells everybody who comes after it: it heard so first, and may be about to leave.
     pub(super) fn pass_on_certificate(&mut self, now: Timestamp) {
-        let others: alloc::vec::Vec<PeerId> = self.contacts.keys().copied().collect();
+        let others: Vec<PeerId> = self.contacts.keys().copied().collect();
         for peer in others {
             if let Some(contact) = self.contacts.get_mut(&peer) {
                 contact.announced = None;

@@ -133,6 +133,8 @@ pub struct Session<G: Guards = Guarded> {
     event: Option<Event>,
     /// How it has ended, until the game is told: first its listeners hear the migration out that ran.
     closing: Option<End>,
+    /// Processes whose players are here with others, as the lobby knows.
+    replaced: BTreeSet<PeerId>,
     /// Hosts that were given up since the session last stood firm.
     lost: BTreeSet<PeerId>,
     /// How far this peer's game is, as it says.
@@ -257,6 +259,7 @@ impl<G: Guards> Session<G> {
             Input::Leave => self.leave(now),
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
             Input::Admitted(admission) => self.be_admitted(admission),
+            Input::Replaced(peers) => self.be_told_of_replaced(peers),
         }
     }
 

@@ -179,6 +179,9 @@ pub enum Input {
     },
     /// The lobby has let this peer in anew.
     Admitted(Admission),
+    /// The lobby tells whose players have come with other processes: those play no more, and whoever was replaced before and is not
+    /// named any more may come again. Of more than 256 the rest is passed over.
+    Replaced(BTreeSet<PeerId>),
 }
 
 impl Input {
@@ -204,7 +207,8 @@ impl Input {
             | Self::Kick(_)
             | Self::Leave
             | Self::Lobby { .. }
-            | Self::Admitted(_) => false,
+            | Self::Admitted(_)
+            | Self::Replaced(_) => false,
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Closed, Config, End, Epoch, Handover, Input, Joined, Joining, Message, Newcomers,
-    Output, PLAYERS_MAX, PeerId, Stamp,
+    Body, CanBeHost, Closed, Config, End, Epoch, Handover, Input, Joined, Joining, MEMBERS_MAX, Message,
+    Newcomers, Output, PLAYERS_MAX, PeerId, Stamp,
 };
 
 use crate::net::{NamedKeys, Net, peer, snapshot};
@@ -387,6 +387,32 @@ fn no_single_member_keeps_a_newcomer_out_by_naming_others() {
         }
     }
     assert!(asked.iter().filter(|it| **it == peer(1)).count() >= 2, "{asked:?}");
+}
+
+/// Issue 5: "join in progress redirected during a migration". On a LAN the next host says so itself, and is asked at once, also where who was
+/// known at first is not there any more.
+#[test]
+fn who_says_that_it_is_host_by_now_is_asked_too() {
+    let net = Net::of(1);
+    let newcomer = peer(9);
+    let config =
+        Config { me: newcomer, keys: std::sync::Arc::new(NamedKeys(newcomer)), ..net.config.clone() };
+    let mut joining: Joining = Joining::new(net.now, config, vec![peer(1)]);
+    let asks = |joined: Joined| {
+        let Joined::NotYet(outputs) = joined else { panic!("{joined:?}") };
+        let to = |it| if let Output::Send { to, .. } = it { Some(to) } else { None };
+        outputs.into_iter().filter_map(to).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(joining.wake(net.now)), [peer(1)]);
+    assert_eq!(asks(joining.find(net.now, peer(2))), [peer(2)]);
+    assert_eq!(asks(joining.find(net.now, peer(2))), [], "it is asked in its turn");
+    let (session, stamp) = (net.config.session, Stamp::certified(Epoch::FIRST));
+    let message = Message { session, stamp, body: Body::Refused(Closed::Kicked) };
+    let _asks_others = joining.receive(net.now, peer(2), &message);
+    assert_eq!(asks(joining.find(net.now, peer(2))), [], "it does not let this peer in");
+    assert_eq!(joining.asks(), [peer(1)]);
+    (3..500).for_each(|number| drop(joining.find(net.now, peer(number))));
+    assert_eq!((joining.asks().len(), joining.asks().contains(&peer(1))), (MEMBERS_MAX, true));
 }
 
 /// Where all say so, or name whoever does, it knows at once.

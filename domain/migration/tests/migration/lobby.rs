@@ -7,7 +7,7 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Announcement, Ballot, Body, CanBeHost, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome,
-    Output, Proof, Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
+    Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
 };
 
 use crate::net::{Net, granted, peer, snapshot};
@@ -239,6 +239,13 @@ fn a_session_that_lost_host_and_lobby_goes_on_and_is_confirmed_when_the_lobby_is
     assert_eq!(net.host(), peer(2));
     let forked = net.session(peer(2)).stamp();
     assert_eq!((forked.epoch, forked.fork > 0), (Epoch::FIRST, true));
+    // A claim that is on its way still could be granted to another: nobody makes one but the first of the order.
+    let claims = |id| {
+        let is_claim =
+            |output: &&Output| matches!(output, Output::AskLobby { question: Question::Claim { .. }, .. });
+        net.seen[&peer(id)].outputs.iter().filter(is_claim).count()
+    };
+    assert_eq!((claims(2) > 0, claims(3), claims(4)), (true, 0, 0));
     net.lobby.down = false;
     net.run(Duration::from_secs(3));
     assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(2), Stamp::certified(Epoch(2))));

@@ -1,12 +1,13 @@
 //! Who is let in to a session of a lobby: whom its lobby has let in, and nobody else (decision 0053: "a signed pass for peers,
 //! which is worth nothing without the private key").
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Admission, Body, CanBeHost, Closed, Input, MEMBERS_MAX, Message, Output, PASS_PLAYER_BYTES_MAX, PeerId,
-    SessionId, Signature, StateId, WithoutMajority,
+    Admission, Body, CanBeHost, Closed, End, Input, MEMBERS_MAX, Message, Output, PASS_PLAYER_BYTES_MAX,
+    PeerId, SessionId, Signature, StateId, WithoutMajority,
 };
 
 use crate::net::{Net, PASS_LASTS, admitted, peer};
@@ -190,4 +191,25 @@ fn a_strangers_pull_is_not_answered() {
             assert_eq!(host.take_outputs().iter().any(sent), is_answered, "{asks}");
         }
     }
+}
+
+/// Its player starts the game again: the lobby has let the other process in, and the pass of this one lasts. The host is told by its lobby and puts
+/// it out; it may come again once its player is not here with another any more.
+#[test]
+fn a_process_whose_player_is_here_with_another_plays_no_more() {
+    let mut net = of(3);
+    let plays = |net: &Net| net.session(peer(1)).roster().members.contains_key(&peer(3));
+    net.give(peer(1), Input::Replaced(BTreeSet::from([peer(3)])));
+    net.run(Duration::from_secs(1));
+    let ended = Output::Ended(End::Refused(Closed::Replaced));
+    assert!(!plays(&net) && net.seen[&peer(3)].outputs.contains(&ended));
+    assert!(!net.seen[&peer(2)].outputs.iter().any(|output| matches!(output, Output::Ended(_))));
+    net.peers.remove(&peer(3));
+    net.join(peer(3));
+    net.run(Duration::from_secs(1));
+    assert_eq!((net.refused.remove(&peer(3)), plays(&net)), (Some(Closed::Replaced), false));
+    net.give(peer(1), Input::Replaced(BTreeSet::new()));
+    net.join(peer(3));
+    net.run(Duration::from_secs(1));
+    assert!(plays(&net));
 }

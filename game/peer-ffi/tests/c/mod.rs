@@ -62,7 +62,7 @@ pub fn counter(words: &[String]) -> u64 {
     words[0].parse().unwrap()
 }
 
-/// Of what a player said as many lines are shown where it did not say what was waited for.
+/// Of what a player said as many lines of each kind are shown where it did not say what was waited for.
 const LINES_SHOWN: usize = 12;
 
 impl Player {
@@ -102,8 +102,11 @@ impl Player {
         }
         let why = if Instant::now() < until { "it has ended" } else { "its time is up" };
         let said = self.said.borrow();
-        let lines: Vec<String> = said.iter().rev().take(LINES_SHOWN).map(|words| words.join(" ")).collect();
-        panic!("{what}: {why} after {} lines, the last first: {lines:#?}", said.len());
+        // What it is like it says all the time: that hides what happened.
+        let (stands, events): (Vec<_>, Vec<_>) = said.iter().rev().partition(|words| words[1] == "stands");
+        let [stands, events] = [stands, events]
+            .map(|all| all.into_iter().take(LINES_SHOWN).map(|words| words.join(" ")).collect::<Vec<_>>());
+        panic!("{what}: {why} after {} lines, the last first: {events:#?} {stands:#?}", said.len());
     }
 
     /// The same, be it that the line came before.

@@ -79,6 +79,7 @@ struct game {
     int is_in;
     int is_host;
     int has_asked;
+    int is_answered;
 };
 
 /* As host: the next tick, which holds whatever was applied before it. */
@@ -135,7 +136,12 @@ static void hear(struct game *game, const MainstayEvent *event) {
     case MAINSTAY_EVENT_KIND_NOT_TAKEN:
         printf("%llu refused %d\n", (unsigned long long)game->counter, (int)event->not_taken);
         break;
+    case MAINSTAY_EVENT_KIND_BEHIND:
+        /* A word came while it was about to give its state: it asks again, and its next tick holds the word. */
+        if (!game->is_answered) game->has_asked = 0;
+        break;
     case MAINSTAY_EVENT_KIND_NOBODY_BETTER:
+        game->is_answered = 1;
         printf("%llu nobody-better\n", (unsigned long long)game->counter);
         break;
     case MAINSTAY_EVENT_KIND_PROGRESS: {

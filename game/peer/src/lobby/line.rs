@@ -247,6 +247,7 @@ fn told(lobby: &mut dyn Lobby, asked: Timestamp, ruling: Option<Ruling>) -> Vec<
         News::Admitted { pass, as_of } => Told::rules(Input::Admitted(Admission { pass, as_of, at: asked })),
         News::Relay(berth) => Told::Relay(berth),
         News::Kicked(peer) => Told::rules(Input::Kick(peer)),
+        News::Replaced(peers) => Told::rules(Input::Replaced(peers)),
         News::Members(cards) => Told::Members(cards),
     });
     ruling.into_iter().chain(news).collect()

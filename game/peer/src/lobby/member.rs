@@ -132,10 +132,10 @@ impl Member {
         }
         self.keys.extend(keys);
         self.revision = session.revision;
-        let kicked = session.kicked.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key)));
-        self.kicked = kicked.collect();
+        self.kicked = ids(&session.kicked);
         self.news.extend(self.kicked.iter().copied().map(News::Kicked));
-        self.news.retain(|news| !matches!(news, News::Members(_)));
+        self.news.retain(|news| !matches!(news, News::Members(_) | News::Replaced(_)));
+        self.news.push(News::Replaced(ids(&session.replaced)));
         self.news.push(News::Members(cards(session)));
     }
 
@@ -294,6 +294,11 @@ const fn told(pace: Pace) -> PaceView {
         Pace::Usual => PaceView::Usual,
         Pace::Quick => PaceView::Quick,
     }
+}
+
+/// Whose keys these are.
+fn ids(keys: &[String]) -> BTreeSet<PeerId> {
+    keys.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key))).collect()
 }
 
 impl Lobby for Member {

@@ -22,6 +22,7 @@ mod signed;
 mod token;
 mod trust;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -154,6 +155,8 @@ pub enum News {
     Relay(Option<Berth>),
     /// It keeps somebody out, for the host to know.
     Kicked(PeerId),
+    /// Whose players are here with other processes, all of them: for hosts, and for whoever is one next.
+    Replaced(BTreeSet<PeerId>),
     /// Who is a member as the lobby knows it, and where each may be found.
     Members(Vec<Card>),
 }

@@ -4,6 +4,7 @@
 mod carried;
 mod deeds;
 mod gathering;
+mod lan;
 mod levels;
 mod line;
 mod links;

@@ -444,6 +444,26 @@ fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
     assert_eq!((&seen["epoch"], &seen["lease"]), (&json!(2), &json!("held")), "{seen}");
 }
 
+/// A player who is no host starts its game a second time: the first process plays no more, though its pass lasts, and says why.
+#[test]
+fn of_two_processes_of_one_player_the_first_is_put_out_by_the_host() {
+    let home = Home::new();
+    let up = home.up_bare();
+    let lobby = up.caller().api;
+    let plays =
+        |name: &str, session: Option<&str>| Player::with(&["--lobby", &lobby, "--player", name], session);
+    let host = plays("ann", None);
+    let session = host.session.clone();
+    let two_play = |line: &Value| line["members"] == 2 && line["linked"] == 1 && line["event"] == "stands";
+    let first = plays("ben", Some(&session));
+    first.says("it plays", two_play);
+    let second = plays("ben", Some(&session));
+    let over = first.says("it is put out", |line| line["event"] == "over");
+    assert_eq!(over["code"], "MS-S250", "{over}");
+    second.says("it plays in its place", two_play);
+    host.says("two play", two_play);
+}
+
 /// Issue 5, section 7: "lobby down, lobby back". The lobby stands still, and nobody knows yet; the host leaves, and
 /// gives the session to another all the same, from the very tick it stood at. The lobby goes on: it certifies that one.
 #[test]

@@ -211,6 +211,10 @@ pub struct SessionView {
     /// Keys that were thrown out, in base64url: their passes may last, and the host does not let them in. For members alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kicked: Vec<String>,
+    /// Keys of processes whose players are here with others, in base64url: their passes may last, and the host does not let them in.
+    /// For members alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
     /// The proof of its host; absent before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateView>,
@@ -225,7 +229,7 @@ pub struct Look {
     pub lease: domain::Lease,
     /// The proof of its host.
     pub certificate: Option<CertificateView>,
-    /// Whether addresses are told, and who was thrown out.
+    /// Whether addresses are told, and who was thrown out or replaced.
     pub addresses: Addresses,
 }
 
@@ -280,6 +284,10 @@ impl SessionView {
             seats: session.seats.iter().map(ToString::to_string).collect(),
             kicked: match look.addresses {
                 Addresses::Told => session.kicked_peers.iter().map(|key| text(&key.0)).collect(),
+                Addresses::Untold => Vec::new(),
+            },
+            replaced: match look.addresses {
+                Addresses::Told => session.replaced().map(|key| text(&key.0)).collect(),
                 Addresses::Untold => Vec::new(),
             },
             certificate: look.certificate,
