@@ -3,6 +3,7 @@
 //! Told of pairs; and of what the nearest that fit would be together, since two tickets that fit each other may still wait for others, for
 //! a sum, or for teams that are even.
 
+mod fitting;
 mod funnel;
 mod judge;
 mod together;
@@ -162,6 +163,11 @@ impl Queue {
 impl Waiting {
     const fn is_game(&self) -> bool {
         matches!(self, Self::Game(..))
+    }
+
+    const fn arrival(&self) -> u64 {
+        let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
+        searching.arrival
     }
 
     fn since(&self) -> Timestamp {
