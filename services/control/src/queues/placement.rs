@@ -197,6 +197,17 @@ impl Placement {
         Ok(Outcome::Placed(Arc::new(ServerDetails { server_id, region, ..ServerDetails::default() })))
     }
 
+    /// The server of an allocation that runs and whose game has not called ready.
+    pub(crate) async fn not_ready(&self, fleet: &str, id: MatchId) -> Result<Option<u64>, Error> {
+        let Some(fleet) = self.fleets.now().named(fleet).cloned() else { return Ok(None) };
+        let (spec, id) = (Arc::clone(&fleet.spec), AllocationId(id.0));
+        let view = fleet.read(move |state, now| {
+            Some(Within { spec: &spec, fleet: state }.allocation(id, state.allocation(id, now)?))
+        });
+        let waits = view.await?.filter(|it| it.state == AllocationState::Fulfilled && !takes_players(it));
+        Ok(waits.and_then(|it| it.allocation.server_id))
+    }
+
     async fn allocate(&self, ask: &Ask, of: &ServerAllocation) -> Result<Outcome, Error> {
         let Some(fleet) = self.fleets.now().named(&of.fleet).cloned() else {
             return Ok(refused(ask, "MS-M015", &"there is no such fleet"));
