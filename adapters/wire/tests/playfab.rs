@@ -394,7 +394,7 @@ fn what_is_of_another_type_is_told_with_its_place_and_all_at_once() {
             "GiveUpAfterSeconds: a whole number is needed, and this is the text \"soon\"".to_owned(),
             "Members[6].Attributes: an object is needed, and this is 5".to_owned(),
             format!("OnPlayerTakenOut: Cancel or GoOn is needed, and this is the text {:?}…", "x".repeat(40)),
-            "ServerDetails.Ports[0].Num: a whole number is needed, and this is the text \"7000\"".to_owned(),
+            "ServerDetails.Ports[0].Num: a whole number from 0 to 65535 is needed, and this is the text \"7000\"".to_owned(),
             "ServerDetails.Ports[0].Protocol: TCP or UDP is needed, and this is the text \"tcp\"".to_owned(),
             "ServerDetails.Ports[1].Port.Name: it is missing".to_owned(),
             "ServerDetails.Ports[2]: an object is needed, and this is 7000".to_owned(),
