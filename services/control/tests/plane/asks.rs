@@ -469,7 +469,7 @@ async fn what_does_not_fit_a_queue_is_refused_by_its_kind() {
     let taken = says(5, alice, "arena").await;
     assert_eq!(refusal(&taken), (Refusal::State, "MS-M008"));
     let Outcome::Refused { detail, .. } = taken else { panic!("refused") };
-    assert!(detail.contains("too many backfill tickets. alice;"), "{detail}");
+    assert!(detail.contains("too many backfill tickets: alice;"), "{detail}");
 }
 
 /// A token that a game server holds opens so many calls a minute, on both faces together.

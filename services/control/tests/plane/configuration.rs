@@ -66,6 +66,7 @@ queues: [{{ "Name": "pasted", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAlloc
     let later = warnings.iter().find(|it| it["code"] == "MS-C034").expect("it says what waits for a start");
     assert!(later["what"].as_str().unwrap().contains("29ba"), "{later}");
     assert_eq!(later["places"][0]["line"], 12, "{later}");
+    assert_eq!(taken.body["queues"], json!(["pasted"]));
     let shown = world.get("/v1/queues/pasted").await.body["configuration"].clone();
     assert_eq!(shown["BuildId"], "29ba", "{shown}");
     let again = world.put("/v1/queues/pasted", ADMIN, &shown.to_string()).await;

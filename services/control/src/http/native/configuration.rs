@@ -107,8 +107,13 @@ async fn apply(
     });
     let read: Result<_, Failure> = read.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
     let (declaration, (queues, lobbies), warnings) = read?;
+    let named = queues.iter().map(|queue| queue.name.to_string());
     let places = declaration.builds.iter().map(|build| build.folder.clone());
     app.may_name(&caller, places.collect()).await?;
+    let set: Vec<String> = match asked.dry_run {
+        DryRun::Off => named.collect(),
+        DryRun::On => Vec::new(),
+    };
     if asked.dry_run == DryRun::Off {
         let edit = Edit { by: caller.key().into(), seen: revision(&headers)? };
         app.editor.declare(declaration, edit).await?;
@@ -119,7 +124,7 @@ async fn apply(
         }
     }
     let view = app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?;
-    Ok(Json(ConfigurationView { warnings, ..view }))
+    Ok(Json(ConfigurationView { queues: set, warnings, ..view }))
 }
 
 /// The revision that a change was made for, where its caller says so.
