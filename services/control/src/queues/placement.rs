@@ -76,11 +76,16 @@ impl Placement {
         }
         let unknown: Vec<&str> =
             regions.iter().map(String::as_str).filter(|region| fleet.region(region).is_none()).collect();
-        if unknown.is_empty() {
-            return Ok(());
+        let fault = |what| Fault { place: "regions".into(), what };
+        if !unknown.is_empty() {
+            return Err(fault(format!("fleet {named} has no region {}", unknown.join(", "))));
         }
-        let what = format!("fleet {named} has no region {}", unknown.join(", "));
-        Err(Fault { place: "regions".into(), what })
+        let mut named_so = HashMap::new();
+        let twice = regions.iter().find_map(|name| Some((named_so.insert(fleet.region(name)?, name)?, name)));
+        match twice {
+            Some((one, other)) => Err(fault(format!("{one} and {other} are one region of fleet {named}"))),
+            None => Ok(()),
+        }
     }
 
     /// Waits until every fleet that there is is open.

@@ -483,6 +483,9 @@ async fn regions_that_are_none_of_the_queues_are_refused() {
     let refused = set_on(json!(["local", "Atlantis"])).await;
     refused.expect(400, "MS-M001");
     assert!(refused.text.contains("no region Atlantis"), "{}", refused.text);
+    let twice = set_on(json!(["local", REGION])).await;
+    twice.expect(400, "MS-M001");
+    assert!(twice.text.contains("are one region"), "{}", twice.text);
     for regions in [json!(["Local"]), Value::Null] {
         assert_eq!(set_on(regions.clone()).await.status, 200);
         tickets(&world, &from("cyd", &["Atlantis"])).await.expect(400, "MS-M006");
@@ -543,9 +546,6 @@ async fn players_who_measured_a_fleets_region_by_its_aliases_meet() {
     world.shutdown().await;
 }
 
-/// Issue 4, point 4: "with server-sent events so that nobody polls": players too, who have no service account. "Clients are not allowed
-/// to cancel a backfill ticket they are in"; "Users cannot view or interact with backfill tickets in any way" (seed 004).
-#[tokio::test]
 /// Issue 4, point 10: "unknown regions …, never silently unmatchable". A region that was taken out of a fleet gives no server, so who measured no
 /// other is told so, and nobody is matched for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -584,6 +584,9 @@ async fn a_region_that_was_taken_out_of_a_fleet_is_none_that_players_can_be_matc
     world.shutdown().await;
 }
 
+/// Issue 4, point 4: "with server-sent events so that nobody polls": players too, who have no service account. "Clients are not allowed
+/// to cancel a backfill ticket they are in"; "Users cannot view or interact with backfill tickets in any way" (seed 004).
+#[tokio::test]
 async fn players_watch_their_own_tickets_and_see_nothing_else() {
     let world = World::new().await;
     set(&world, &json!({ "Name": "q", "MinMatchSize": 4, "MaxMatchSize": 4 })).await;
