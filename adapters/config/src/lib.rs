@@ -8,6 +8,7 @@
 //! mappings and records what is wrong; `sections` builds the model, one module a section; `merge` joins the files and
 //! checks names across them. `problem` renders the five parts of a problem, `codes` explains them.
 
+mod at_start;
 mod codes;
 mod density;
 mod exclude;
@@ -24,6 +25,7 @@ mod sections;
 mod slots;
 mod tree;
 
+pub use at_start::waits_for_the_start;
 pub use codes::{Code, Severity, explain};
 pub use density::{megahertz, millicores};
 pub use exclude::leaves_out;

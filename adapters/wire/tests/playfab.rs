@@ -394,7 +394,7 @@ fn what_is_of_another_type_is_told_with_its_place_and_all_at_once() {
             "GiveUpAfterSeconds: a whole number is needed, and this is the text \"soon\"".to_owned(),
             "Members[6].Attributes: an object is needed, and this is 5".to_owned(),
             format!("OnPlayerTakenOut: Cancel or GoOn is needed, and this is the text {:?}…", "x".repeat(40)),
-            "ServerDetails.Ports[0].Num: a whole number is needed, and this is the text \"7000\"".to_owned(),
+            "ServerDetails.Ports[0].Num: a whole number from 0 to 65535 is needed, and this is the text \"7000\"".to_owned(),
             "ServerDetails.Ports[0].Protocol: TCP or UDP is needed, and this is the text \"tcp\"".to_owned(),
             "ServerDetails.Ports[1].Port.Name: it is missing".to_owned(),
             "ServerDetails.Ports[2]: an object is needed, and this is 7000".to_owned(),
@@ -571,6 +571,37 @@ fn an_expansion_is_what_its_fields_say_in_either_dialect() {
         giving_way("StringEqualityRules", json!({}), expansion).declared(None).unwrap()
     };
     assert_eq!(by_intervals(None), by_intervals(Some("Custom")));
+}
+
+/// Whatever is wrong with a rule is told by its name and field; what the specification requires of it has no default that nobody wrote.
+#[test]
+fn what_a_rule_lacks_is_told_by_its_name_and_field() {
+    let told = |list: &str, fields: Value| {
+        let faults =
+            giving_way(list, json!({ "Difference": 1 }), fields).declared(None).err().unwrap_or_default();
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for none in [Value::Null, json!("5")] {
+        assert_eq!(
+            told("TeamDifferenceRules", json!({ "DefaultAttributeValue": none })),
+            ["rule r: DefaultAttributeValue is missing, or no number"]
+        );
+    }
+    let custom = |overrides: Value| json!({ "CustomExpansion": { "DifferenceOverrides": overrides, "SecondsBetweenExpansions": 5 } });
+    for (wrong, shown) in
+        [(json!({}), "{}"), (json!({ "Value": null }), "{\"Value\":null}"), (json!("5"), "\"5\"")]
+    {
+        assert_eq!(
+            told("DifferenceRules", custom(json!([1, wrong]))),
+            [format!("rule r: override {shown}: a number, an object with a number as its `Value`, or null")]
+        );
+    }
+    let mut below = custom(json!([1, null, { "Value": 2 }]));
+    assert_eq!(told("DifferenceRules", below.clone()), [""; 0]);
+    below["Difference"] = json!(-1);
+    for list in ["DifferenceRules", "TeamDifferenceRules"] {
+        assert_eq!(told(list, below.clone()), ["rule r: Difference -1: not a negative one"]);
+    }
 }
 
 /// Nobody's queue matches by other limits than were written: what would not be read, or would move nothing, is a fault.

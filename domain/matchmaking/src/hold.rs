@@ -11,7 +11,7 @@ use mainstay_core::{MatchId, TicketId, Timestamp};
 
 use crate::backfill::ServerDetails;
 use crate::queue::Queue;
-use crate::spec::Venue;
+use crate::spec::{QueueSpec, Venue};
 use crate::ticket::Seated;
 
 /// After how long a group is asked a server for again when every region has refused it. A fleet refuses where nothing can come
@@ -90,8 +90,8 @@ impl Asked {
 pub struct Ask {
     /// Its id, and the match's.
     pub id: MatchId,
-    /// The queue that asks.
-    pub queue: Arc<str>,
+    /// The queue that asks, as it matches now.
+    pub spec: Arc<QueueSpec>,
     /// Where it is to be played.
     pub venue: Arc<Venue>,
     /// Where; `None` where the queue has no rule of regions.
@@ -152,7 +152,7 @@ impl Queue {
         let hold = self.holds.get(self.asked.get(&id)?)?;
         Some(Owed::Allocate(Ask {
             id,
-            queue: self.spec()?.name.clone(),
+            spec: self.spec()?.clone(),
             venue: hold.venue.clone(),
             region: hold.region().cloned(),
             refusals: hold.refusals,

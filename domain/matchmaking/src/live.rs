@@ -246,6 +246,11 @@ impl Live {
         near.into_iter().map(|near| self.tickets[near as usize]).collect()
     }
 
+    /// The games that wait, in no order.
+    pub(crate) fn games(&self) -> impl Iterator<Item = TicketId> {
+        self.engine.games().map(|game| self.tickets[game as usize])
+    }
+
     /// Who has to go so that a ticket's names have room beside those of all others; `None` where nobody does for it.
     pub(crate) fn giving_way(&self, facts: &Facts) -> Option<Vec<TicketId>> {
         let going = self.engine.giving_way(facts)?;

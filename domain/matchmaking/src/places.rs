@@ -19,7 +19,12 @@ use crate::ticket::Member;
 
 /// The regions of a fleet at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places(Vec<Place>);
+pub struct Places {
+    /// In which there are servers to be had.
+    open: Vec<Place>,
+    /// In which games go on, and no new one begins.
+    closed: Vec<Place>,
+}
 
 /// A region.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,14 +47,18 @@ impl Place {
 }
 
 impl Places {
-    /// Of each region its name, and whatever else it is called: compared without regard to case.
-    pub fn new<A: IntoIterator<Item = Arc<str>>>(regions: impl IntoIterator<Item = (Arc<str>, A)>) -> Self {
+    /// Of each region its name, and whatever else it is called: compared without regard to case. No server is to be had in those that are
+    /// closed, so nobody is matched for them; games that go on there are where they are.
+    pub fn new<A: IntoIterator<Item = Arc<str>>>(
+        open: impl IntoIterator<Item = (Arc<str>, A)>,
+        closed: impl IntoIterator<Item = (Arc<str>, A)>,
+    ) -> Self {
         let place = |(name, aliases): (Arc<str>, A)| {
             let called =
                 core::iter::once(name.clone()).chain(aliases).map(|name| name.to_lowercase()).collect();
             Place { name, called }
         };
-        Self(regions.into_iter().map(place).collect())
+        Self { open: open.into_iter().map(place).collect(), closed: closed.into_iter().map(place).collect() }
     }
 
     /// Whether a queue asks where its players are at all.
@@ -59,11 +68,11 @@ impl Places {
     }
 
     fn named(&self, name: &str) -> Option<&Place> {
-        self.0.iter().find(|place| place.is_called(name))
+        self.open.iter().find(|place| place.is_called(name))
     }
 
     /// A command with every region by the name that counts in the queue: what players measured, and where a game is. What players measured
-    /// that is no region of the fleet is dropped; what they sent is handed out as they sent it.
+    /// that is no open region of the fleet is dropped; what they sent is handed out as they sent it.
     ///
     /// # Errors
     /// [`AttributeFault::UnknownRegions`], where a player measured regions and none of the fleet's: no server could ever be found for
@@ -135,7 +144,8 @@ impl Places {
     fn place(&self, spec: &QueueSpec, rule: &Rule, server: &mut ServerDetails) -> Result<(), Rejection> {
         // One that says no region is told so by the rule.
         let Some(region) = server.region.as_deref() else { return Ok(()) };
-        match self.named(region).map(|place| place.told(spec)) {
+        let closed = || self.closed.iter().find(|place| place.is_called(region));
+        match self.named(region).or_else(closed).map(|place| place.told(spec)) {
             Some(told) => server.region = Some(told.clone()),
             None if rule.optional_after.is_some() => {}
             None => {

@@ -91,7 +91,7 @@ pub struct Back {
 /// Why a ticket waits for a server no longer and was given none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LetGo {
-    /// Somebody of its group left, or its queue or its game changed.
+    /// Somebody of its group left or may join a game, or its queue or its game changed.
     Changed,
     /// The time of another of its group was up, and there was no server yet: if it finds nobody else it ends for that too.
     NoServer,

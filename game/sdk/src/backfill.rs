@@ -42,7 +42,7 @@ enum Report {
 impl Backfill {
     /// Begins. The session's payload says who plays, on which teams, and in which queue players are looked for. `tell` hears on
     /// that thread what changes, and what goes wrong, once until it goes well or wrong otherwise: that is tried again by itself, but for a payload
-    /// of no match.
+    /// of no match, or one in which the players' attributes had no room.
     ///
     /// # Errors
     /// [`Error::Thread`].

@@ -60,6 +60,11 @@ pub enum Error {
     /// The daemon answers what it never should.
     #[error("the local daemon's answer makes no sense: {0}")]
     Senseless(String),
+    /// The players' attributes did not fit the session's payload, and whom the rules let to them cannot be told without.
+    #[error(
+        "the attributes of the match's players did not fit the session's payload: look for players by a backfill ticket of your own, with what GetMatch tells"
+    )]
+    AttributesLeftOut,
     /// The system gives no thread.
     #[error("failed to start a thread")]
     Thread(#[source] io::Error),

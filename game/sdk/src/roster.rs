@@ -87,6 +87,10 @@ impl Roster {
             || Error::Senseless("the payload names no queue: no match was placed here".to_owned());
         let read: Value = serde_json::from_str(payload).map_err(|_| senseless())?;
         let queue = read["QueueName"].as_str().ok_or_else(senseless)?.to_owned();
+        if read["AttributesTold"] == "None" {
+            // Told without, they would be matched with anybody.
+            return Err(Error::AttributesLeftOut);
+        }
         let members = read["Members"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut roster = Self {
             queue,
@@ -379,6 +383,19 @@ mod tests {
         roster.joined("dave");
         let expected = json!([{ "player": "carol", "team": "red", "attributes": { "skill": 4 } }, { "player": "dave", "team": "blue" }]);
         assert_eq!(told(&roster)["players"], expected);
+    }
+
+    /// Issue 4: "every match satisfies every rule of its queue". Who is told without attributes is matched with anybody, where the rules
+    /// let those be who have none.
+    #[test]
+    fn whose_attributes_did_not_fit_is_not_told_as_one_who_has_none() {
+        let of = |told: &str| PAYLOAD.replacen('{', &format!(r#"{{"AttributesTold":"{told}","#), 1);
+        for told in ["All", "Read"] {
+            let roster = Roster::of_payload(&of(told), &BackfillSize::AsMatched, at(0)).unwrap();
+            assert!(roster.expects(), "{told}");
+        }
+        let none = Roster::of_payload(&of("None"), &BackfillSize::AsMatched, at(0));
+        assert!(matches!(none, Err(Error::AttributesLeftOut)));
     }
 
     /// A match that began with two goes on to six: whoever the game has room for is looked for, and who comes back finds its team.

@@ -306,9 +306,12 @@ fn refused(status: StatusCode, problem: &Value) -> Failure {
     // The title is the status in words; the detail says what happened.
     let what =
         text("detail").or_else(|| text("title")).unwrap_or_else(|| format!("the API answered {status}"));
+    let what_of = what.clone();
     let mut failure = Failure::new(exit, &text("code").unwrap_or_default(), what);
     let problems = problem.get("problems").and_then(Value::as_array).into_iter().flatten();
-    let lines: Vec<String> = problems.map(crate::commands::apply::one_line).collect();
+    // What the sentence names already is not told twice.
+    let is_told = |problem: &&Value| problem["what"].as_str().is_some_and(|it| !what_of.contains(it));
+    let lines: Vec<String> = problems.filter(is_told).map(crate::commands::apply::one_line).collect();
     failure.why = (!lines.is_empty()).then(|| lines.join("\n       "));
     failure.fix = text("fix");
     failure

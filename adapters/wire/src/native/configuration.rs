@@ -29,6 +29,9 @@ pub struct ConfigurationView {
     pub build_configurations: Vec<BuildConfigurationView>,
     /// Fleets, in the order they were first declared.
     pub fleets: Vec<FleetName>,
+    /// The queues that what was sent has set, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<String>,
     /// What was probably not meant so, in what was sent; the form of `mainstay check -o json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
@@ -79,6 +82,7 @@ impl ConfigurationView {
             builds: catalog.builds().map(BuildView::of).collect(),
             build_configurations: catalog.configurations().map(BuildConfigurationView::of).collect(),
             fleets: catalog.fleets().map(|spec| FleetName::of(spec)).collect(),
+            queues: Vec::new(),
             warnings: Vec::new(),
         }
     }

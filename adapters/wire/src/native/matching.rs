@@ -309,6 +309,9 @@ pub struct ServerWaitView {
     /// The region that is asked now; absent where those of the fleet are tried in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    /// The server that it has, and whose game has not called ready yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_ready: Option<u64>,
     /// How often it was refused one.
     pub refusals: u32,
     /// The code of the last refusal: `mainstay explain CODE`.
@@ -633,6 +636,7 @@ impl ServerWaitView {
                 Venue::Session { .. } => None,
             },
             region: hold.region().map(ToString::to_string),
+            not_ready: None,
             refusals: hold.refusals,
             refused: hold.refused.as_ref().map(ToString::to_string),
             asked_again: (hold.from > now).then(|| instant(hold.from)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{QueueSpec, RuleKind, Source};
 use mainstay_matchmaking::{Amount, Attributes, Value as Found};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a JSONPath begins with; a path may do without.
 pub(super) const ROOT: &str = "$.";
@@ -22,7 +22,7 @@ pub type Stored = BTreeMap<String, Value>;
 pub fn attributes(spec: &QueueSpec, sent: Option<&Value>, stored: &Stored) -> Attributes {
     let values = spec.rules.iter().map(|rule| {
         let attribute = rule.kind.attribute()?;
-        let path = attribute.path.strip_prefix(ROOT).unwrap_or(&attribute.path);
+        let path = steps(&attribute.path);
         let value = match attribute.source {
             Source::User => at(sent?, path.split('.')),
             Source::PlayerEntity => {
@@ -35,6 +35,36 @@ pub fn attributes(spec: &QueueSpec, sent: Option<&Value>, stored: &Stored) -> At
         value.filter(|value| !value.is_null()).map(|value| found(&rule.kind, value))
     });
     Attributes { raw: sent.map(|sent| sent.to_string().into()), values: values.collect() }
+}
+
+/// What of a player's attributes, as they were sent, the rules read where its game looks for more players: all but latencies, since a
+/// game is where it is.
+#[must_use]
+pub fn read_in_a_game(spec: &QueueSpec, sent: &Value) -> Value {
+    let mut read = Map::new();
+    for kind in spec.rules.iter().map(|rule| &rule.kind).filter(|kind| !is_of_regions(kind)) {
+        let Some(attribute) = kind.attribute().filter(|it| it.source == Source::User) else { continue };
+        let path = steps(&attribute.path);
+        if let Some(value) = at(sent, path.split('.')) {
+            put(&mut read, path, value);
+        }
+    }
+    Value::Object(read)
+}
+
+/// Puts a value where it was found, beside or over what was found there or below before.
+fn put(read: &mut Map<String, Value>, path: &str, value: &Value) {
+    let Some((first, rest)) = path.split_once('.') else {
+        read.insert(path.to_owned(), value.clone());
+        return;
+    };
+    if let Value::Object(inner) = read.entry(first).or_insert_with(|| Value::Object(Map::new())) {
+        put(inner, rest, value);
+    }
+}
+
+fn steps(path: &str) -> &str {
+    path.strip_prefix(ROOT).unwrap_or(path)
 }
 
 fn at<'a, 'p>(object: &'a Value, mut path: impl Iterator<Item = &'p str>) -> Option<&'a Value> {

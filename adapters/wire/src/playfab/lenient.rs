@@ -40,6 +40,11 @@ pub(super) fn integer_or_default<'de, D: Deserializer<'de>, T: TryFrom<i64> + De
     Ok(integer(body)?.unwrap_or_default())
 }
 
+/// The same, where there has to be one.
+pub(super) fn number_needed<'de, D: Deserializer<'de>, T: TryFrom<i64>>(body: D) -> Result<T, D::Error> {
+    integer(body)?.ok_or_else(|| D::Error::custom("it is missing"))
+}
+
 /// Up to here every whole number is one of `f64`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 

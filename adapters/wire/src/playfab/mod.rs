@@ -15,7 +15,7 @@ pub mod request;
 mod server;
 pub mod types;
 
-pub use self::attributes::{Stored, attributes};
+pub use self::attributes::{Stored, attributes, read_in_a_game};
 pub use self::entity::{EntityKey, MatchmakingPlayer, MatchmakingPlayerAttributes, Objects};
 pub use self::envelope::{Failure, Success};
 pub use self::server::{Listed, Port, ProtocolType, ServerDetails};

@@ -50,7 +50,7 @@ pub struct Port {
     /// Its name.
     pub name: String,
     /// Its number.
-    #[serde(deserialize_with = "lenient::integer_or_default")]
+    #[serde(deserialize_with = "lenient::number_needed")]
     pub num: i64,
     /// What it speaks; `TCP` where it is left out, as a published example does.
     #[serde(default, deserialize_with = "lenient::or_default")]

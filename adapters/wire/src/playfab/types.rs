@@ -1,7 +1,8 @@
 //! What is of another type than it should be, in the client's words: where it stands, what is needed there and what came; all of it at once.
 //!
-//! In PlayFab's API a name has one type wherever it stands, so one table of names is enough. It is asked only about what was not read:
-//! whatever else is wrong is told by the reader.
+//! In PlayFab's API a name has one type wherever it stands, so one table of names is enough. It is asked about what was not read: whatever else
+//! is wrong is told by the reader. But a list in the place of an object the reader takes for its fields, in their order, so that is asked of
+//! every body.
 
 use mainstay_matchmaking::spec::Fault;
 use serde_json::Value;
@@ -24,6 +25,8 @@ enum Type {
     Whole,
     /// The same, from 0 on.
     Count,
+    /// The number of a port.
+    PortNumber,
     /// `true` or `false`.
     Flag,
     /// Fields.
@@ -70,7 +73,8 @@ fn of(name: &str) -> Option<Type> {
         "Delta" | "Difference" | "Limit" | "Max" | "MaxDifference" | "Min" | "Value" | "Weight" => {
             Type::Number
         }
-        "ExpectedProfileVersion" | "GiveUpAfterSeconds" | "Num" => Type::Whole,
+        "ExpectedProfileVersion" | "GiveUpAfterSeconds" => Type::Whole,
+        "Num" => Type::PortNumber,
         "LeaseSeconds"
         | "MaxLatency"
         | "MaxMatchSize"
@@ -129,15 +133,56 @@ fn of(name: &str) -> Option<Type> {
 /// Everything of a body that is of another type than it should be, each with its place: `Members[6].Attributes`.
 #[must_use]
 pub fn faults(body: &Value) -> Vec<Fault> {
-    let mut found = Vec::new();
+    let mut found = Found { faults: Vec::new(), sought: Sought::Everything };
     fields(body, "", &mut found);
-    found.truncate(FAULTS_MAX);
-    found
+    found.faults.truncate(FAULTS_MAX);
+    found.faults
 }
 
-fn fields(object: &Value, place: &str, found: &mut Vec<Fault>) {
+/// Lists where objects are needed, and `null` among them: the former a reader would take for their fields, the latter it has no words for.
+#[must_use]
+pub fn no_objects(body: &Value) -> Vec<Fault> {
+    let mut found = Found { faults: Vec::new(), sought: Sought::NoObjects };
+    fields(body, "", &mut found);
+    found.faults.truncate(FAULTS_MAX);
+    found.faults
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    Everything,
+    NoObjects,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An object is needed, and there is a list, or nothing in a list.
+    NoObject,
+    Other,
+}
+
+struct Found {
+    faults: Vec<Fault>,
+    sought: Sought,
+}
+
+impl Found {
+    /// Where it is one that is looked for.
+    fn add(&mut self, (place, what): (String, String), kind: Kind) {
+        match (self.sought, kind) {
+            (Sought::Everything, _) | (Sought::NoObjects, Kind::NoObject) => {
+                self.faults.push(Fault { place, what });
+            }
+            (Sought::NoObjects, Kind::Other) => {}
+        }
+    }
+}
+
+fn fields(object: &Value, place: &str, found: &mut Found) {
     for (name, value) in object.as_object().into_iter().flatten() {
-        if found.len() >= FAULTS_MAX {
+        if found.faults.len() >= FAULTS_MAX {
             return;
         }
         if let Some(wanted) = of(name) {
@@ -147,13 +192,18 @@ fn fields(object: &Value, place: &str, found: &mut Vec<Fault>) {
     }
 }
 
-fn judge(value: &Value, wanted: Type, place: &str, found: &mut Vec<Fault>) {
+fn judge(value: &Value, wanted: Type, place: &str, found: &mut Found) {
     match (wanted, value) {
         (_, Value::Null) => {}
         (Type::List(_), Value::Object(fields)) if fields.is_empty() => {}
         (Type::List(each), Value::Array(elements)) => {
             for (at, element) in elements.iter().enumerate() {
-                judge(element, *each, &format!("{place}[{at}]"), found);
+                let place = format!("{place}[{at}]");
+                if element.is_null() && each.is_an_object() {
+                    found.add(needed(*each, element, &place), Kind::NoObject);
+                } else {
+                    judge(element, *each, &place, found);
+                }
             }
         }
         (Type::Port, Value::Object(port)) => match port.get("Port") {
@@ -162,7 +212,7 @@ fn judge(value: &Value, wanted: Type, place: &str, found: &mut Vec<Fault>) {
                 for name in
                     ["Name", "Num"].into_iter().filter(|name| port.get(*name).is_none_or(Value::is_null))
                 {
-                    found.push(Fault { place: format!("{place}.{name}"), what: "it is missing".to_owned() });
+                    found.add((format!("{place}.{name}"), "it is missing".to_owned()), Kind::Other);
                 }
                 fields(value, place, found);
             }
@@ -170,10 +220,15 @@ fn judge(value: &Value, wanted: Type, place: &str, found: &mut Vec<Fault>) {
         (Type::Object | Type::Override, Value::Object(_)) => fields(value, place, found),
         (wanted, value) if wanted.takes(value) => {}
         (wanted, value) => {
-            let what = format!("{} is needed, and this is {}", wanted.told(), told(value));
-            found.push(Fault { place: place.to_owned(), what });
+            let kind = if wanted.is_an_object() && value.is_array() { Kind::NoObject } else { Kind::Other };
+            found.add(needed(wanted, value, place), kind);
         }
     }
+}
+
+/// That something else is needed at a place.
+fn needed(wanted: Type, value: &Value, place: &str) -> (String, String) {
+    (place.to_owned(), format!("{} is needed, and this is {}", wanted.told(), told(value)))
 }
 
 impl Type {
@@ -188,8 +243,26 @@ impl Type {
             Self::Count => {
                 whole() && value.as_f64().is_some_and(|it| (0.0..=f64::from(u32::MAX)).contains(&it))
             }
+            Self::PortNumber => {
+                whole() && value.as_f64().is_some_and(|it| (0.0..=f64::from(u16::MAX)).contains(&it))
+            }
             Self::Flag => value.is_boolean(),
             Self::Object | Self::List(_) | Self::Port => false,
+        }
+    }
+
+    const fn is_an_object(self) -> bool {
+        match self {
+            Self::Object | Self::Port => true,
+            Self::Text
+            | Self::Word(_)
+            | Self::Number
+            | Self::Whole
+            | Self::Count
+            | Self::PortNumber
+            | Self::Flag
+            | Self::List(_)
+            | Self::Override => false,
         }
     }
 
@@ -200,6 +273,7 @@ impl Type {
             Self::Number => "a number".to_owned(),
             Self::Whole => "a whole number".to_owned(),
             Self::Count => format!("a whole number from 0 to {}", u32::MAX),
+            Self::PortNumber => format!("a whole number from 0 to {}", u16::MAX),
             Self::Flag => "true or false".to_owned(),
             Self::Object | Self::Port => "an object".to_owned(),
             Self::List(_) => "a list".to_owned(),

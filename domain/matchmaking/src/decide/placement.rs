@@ -2,14 +2,15 @@
 
 use alloc::sync::Arc;
 
-use mainstay_core::{MatchId, Turn};
+use mainstay_core::{MatchId, TicketId, Timestamp, Turn};
 
 use super::pace::Pace;
 use super::taken_out;
 use crate::command::Answer;
 use crate::event::Event;
-use crate::hold::Outcome;
+use crate::hold::{ASKED_AGAIN_AFTER, Hold, Outcome};
 use crate::queue::Queue;
+use crate::ticket::{Searching, Stage};
 
 /// An answer that comes twice, or for a group that is no longer held, changes nothing: what that group's allocation is owed, its
 /// end, stands apart.
@@ -27,7 +28,11 @@ pub(super) fn answered(
         }
         (Outcome::Refused { code }, Some(hold)) => {
             let again = hold.again(turn.now());
-            Event::PlacementRefused { hold: hold.id, code: Arc::clone(code), again }
+            if again > turn.now() && joins_a_game(state, &hold, turn.now()) {
+                Event::HoldReleased { hold: hold.id }
+            } else {
+                Event::PlacementRefused { hold: hold.id, code: Arc::clone(code), again }
+            }
         }
         (Outcome::Undone, _) if state.undos.contains_key(&id) => Event::PlacementUndone { id },
         (Outcome::Placed(_) | Outcome::Refused { .. }, None) | (Outcome::Undone, _) => return Answer::Done,
@@ -37,4 +42,26 @@ pub(super) fn answered(
     // Where it was placed: else there is no such match.
     taken_out::by_match(turn, id);
     Answer::Done
+}
+
+/// Whether a group that every region has just refused is let go, so that one of it fills a game. "Backfill tickets are given priority during
+/// searching" (seed 004); and where no server is to be had, games are the only places to play. Whoever finds no game after all is grouped anew at
+/// once, so a group whose tickets came back a moment ago waits first: the fleet is asked no faster for it.
+fn joins_a_game(state: &Queue, hold: &Hold, now: Timestamp) -> bool {
+    let came_back = |ticket: &TicketId| match state.tickets.get(ticket).map(|ticket| ticket.stage) {
+        Some(Stage::Held { searching: Searching { back: Some(back), .. }, .. }) => {
+            now.since(back.at) < ASKED_AGAIN_AFTER
+        }
+        Some(
+            Stage::Held { .. }
+            | Stage::Gathering
+            | Stage::Searching(_)
+            | Stage::Matched { .. }
+            | Stage::Canceled { .. },
+        )
+        | None => false,
+    };
+    state.paused.is_none()
+        && !hold.tickets.iter().any(|(ticket, _)| came_back(ticket))
+        && state.fits_a_game(hold, now)
 }

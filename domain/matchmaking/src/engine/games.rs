@@ -40,6 +40,11 @@ impl Games {
         self.games.is_empty()
     }
 
+    /// Their handles, in no order that is told.
+    pub(super) fn handles(&self) -> impl Iterator<Item = Handle> {
+        self.games.keys().copied()
+    }
+
     pub(super) fn insert(&mut self, handle: Handle, game: Game) {
         self.games.insert(handle, game);
     }

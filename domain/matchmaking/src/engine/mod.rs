@@ -328,6 +328,11 @@ impl Engine {
         !self.games.is_empty()
     }
 
+    /// The games that wait, in no order.
+    pub fn games(&self) -> impl Iterator<Item = Handle> {
+        self.games.handles()
+    }
+
     /// Two tickets share a player: they are in no match together, until one of them leaves.
     pub fn keep_apart(&mut self, one: Handle, other: Handle) {
         self.apart.insert(one, other);

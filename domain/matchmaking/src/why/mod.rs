@@ -3,6 +3,7 @@
 //! Told of pairs; and of what the nearest that fit would be together, since two tickets that fit each other may still wait for others, for
 //! a sum, or for teams that are even.
 
+mod fitting;
 mod funnel;
 mod judge;
 mod together;
@@ -56,7 +57,7 @@ enum Waiting {
 pub struct WhyNot {
     /// How long it has searched, in whole seconds.
     pub waited: u32,
-    /// How many players a match has, at least and at most.
+    /// How many players a match has, at least and at most: of a game, as many as it has places for.
     pub players_wanted: (u32, u32),
     /// How many others search that it could meet: none that waits for players or for a server.
     pub others: usize,
@@ -164,6 +165,11 @@ impl Waiting {
         matches!(self, Self::Game(..))
     }
 
+    const fn arrival(&self) -> u64 {
+        let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
+        searching.arrival
+    }
+
     fn since(&self) -> Timestamp {
         let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
         searching.since
@@ -238,7 +244,7 @@ impl Around {
         kept_away.sort_by_key(|(_, count)| Reverse(*count));
         WhyNot {
             waited: self.subject.waited(now),
-            players_wanted: (self.spec.min_match_size, self.spec.max_match_size),
+            players_wanted: (self.spec.min_match_size, own.room.min(self.spec.max_match_size)),
             others: self.waiting,
             looked_at: self.others.len(),
             fitting,

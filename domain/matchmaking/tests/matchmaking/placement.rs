@@ -13,7 +13,8 @@ use mainstay_matchmaking::{
 };
 
 use crate::world::{
-    World, declared, difference, growing, latencies, member, number_value, player, region, seated, selection,
+    World, declared, difference, fixed, growing, latencies, member, number_value, player, region, seated,
+    selection, total,
 };
 
 /// A queue of these, each match with a server of fleet `f`.
@@ -47,7 +48,8 @@ impl World {
     }
 
     fn ask(&self) -> Ask {
-        match &self.owed()[..] {
+        let asked = self.owed().into_iter().filter(|owed| matches!(owed, Owed::Allocate(_)));
+        match &asked.collect::<Vec<_>>()[..] {
             [Owed::Allocate(ask)] => ask.clone(),
             other => panic!("one allocation is owed, not {other:?}"),
         }
@@ -95,6 +97,71 @@ fn a_backfill_match_has_its_server_and_asks_for_none() {
     world.backfill(vec![seated("old", "", &[])], region("eu"));
     let alice = world.solo("alice", &[]);
     assert_eq!((world.status(alice), world.owed()), ("Matched", vec![]));
+}
+
+/// "Backfill tickets are given priority during searching" (seed 004). Where every region has refused, a game is the only place to play: whoever
+/// fits it fills it, and who came with it searches on.
+#[test]
+fn a_group_that_every_region_refused_fills_a_game_that_wants_players() {
+    let mut world = World::new(by_region());
+    let near = latencies(&[("eu", 20), ("us", 40)]);
+    let alice = world.solo("alice", std::slice::from_ref(&near));
+    let bob = world.solo("bob", &[near]);
+    let game = world.backfill(vec![seated("old", "", &[])], region("us"));
+    world.answer(world.ask().id, refused());
+    assert_eq!(world.status(alice), "WaitingForServer", "the next region is asked first");
+    let last = world.ask().id;
+    world.answer(last, refused());
+    assert_eq!(world.matched(), [["alice", "old"]]);
+    assert_eq!(world.backfill_status(game), "Matched");
+    assert_eq!((world.status(alice), world.status(bob)), ("Matched", "WaitingForMatch"));
+    assert_eq!(world.owed(), [Owed::Undo { id: last, of: Asked::Fleet("f".into()) }]);
+    assert_eq!(world.rebuilt().snapshot(), world.queue.snapshot());
+}
+
+/// A game that comes later is filled when all have refused again; one that no ticket of it fits lets no group go, and a queue that is paused none.
+#[test]
+fn a_group_waits_for_its_server_where_no_game_fits() {
+    let mut world = World::new(by_region());
+    let near = latencies(&[("eu", 20)]);
+    let alice = world.solo("alice", std::slice::from_ref(&near));
+    world.solo("bob", &[near]);
+    let elsewhere = world.backfill(vec![seated("far", "", &[])], region("us"));
+    world.answer(world.ask().id, refused());
+    assert_eq!((world.status(alice), world.queue.holds().next().unwrap().refusals), ("WaitingForServer", 1));
+    let game = world.backfill(vec![seated("old", "", &[])], region("eu"));
+    world.run(Command::Pause).unwrap();
+    world.seconds(5);
+    world.answer(world.ask().id, refused());
+    assert_eq!((world.status(alice), world.queue.holds().next().unwrap().refusals), ("WaitingForServer", 2));
+    world.run(Command::Resume).unwrap();
+    world.seconds(5);
+    world.answer(world.ask().id, refused());
+    assert_eq!((world.status(alice), world.backfill_status(game)), ("Matched", "Matched"));
+    assert_eq!(world.backfill_status(elsewhere), "WaitingForMatch");
+}
+
+/// What two tickets do not show may keep the whole from being a match: then the same are grouped at once, and their fleet is asked no faster.
+#[test]
+fn a_group_that_no_game_takes_after_all_is_let_go_once_in_a_while() {
+    let sum = total("sum", fixed(100.0), fixed(1_000.0));
+    let mut world = World::new(with_servers(declared(2, 2, vec![sum])));
+    for name in ["alice", "bob"] {
+        world.solo(name, &[number_value(60.0)]);
+    }
+    let game = world.backfill(vec![seated("old", "", &[number_value(1.0)])], ServerDetails::default());
+    let refusals = |world: &World| world.queue.holds().next().unwrap().refusals;
+    for _ in 0..3 {
+        world.answer(world.ask().id, refused());
+        assert_eq!(refusals(&world), 0, "another group of the same");
+        world.answer(world.ask().id, refused());
+        assert_eq!((refusals(&world), world.ask().from), (1, world.now + ASKED_AGAIN_AFTER));
+        world.queue = world.rebuilt();
+        world.seconds(5);
+        let ids: Vec<MatchId> = world.queue.undos().collect();
+        ids.into_iter().for_each(|id| world.answer(id, Outcome::Undone));
+    }
+    assert_eq!(world.backfill_status(game), "WaitingForMatch");
 }
 
 #[test]

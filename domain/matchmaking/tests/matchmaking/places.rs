@@ -8,11 +8,12 @@ use mainstay_matchmaking::{AttributeFault, Caller, Command, Places, Rejection, T
 
 use crate::world::{World, declared, latencies, member, optional, player, region, selection, server};
 
-/// Two regions, one of them with names that PlayFab and a studio call it.
+/// Two regions, one of them with names that PlayFab and a studio call it; and one that is closed.
 fn fleet() -> Places {
     let aliases =
         [vec!["EastUs", "nyc"], vec![]].map(|names| names.into_iter().map(Arc::from).collect::<Vec<_>>());
-    Places::new(["Virginia", "Oregon"].map(Arc::from).into_iter().zip(aliases))
+    let open = ["Virginia", "Oregon"].map(Arc::from).into_iter().zip(aliases);
+    Places::new(open, [(Arc::from("Ohio"), vec![Arc::from("EastUs2")])])
 }
 
 fn queue(regions: &[&str], rule: Rule) -> World {
@@ -102,6 +103,34 @@ fn who_measured_none_of_the_fleets_regions_is_told_so_unless_the_rule_gives_way(
     gives_way.seconds(1);
     assert_eq!(pair.map(|ticket| gives_way.status(ticket)), ["Matched"; 2]);
     assert_eq!(*gives_way.formed()[0].regions, []);
+}
+
+/// The same of one that is closed: no server is to be had there. A game that goes on there tells who plays as before.
+#[test]
+fn a_region_that_is_closed_counts_for_the_games_in_it_alone() {
+    let mut world = queue(&[], near());
+    assert!(matches!(
+        solo(&mut world, "ann", &[("Ohio", 20)]),
+        Err(Rejection::AttributeInvalid(AttributeFault::UnknownRegions { .. }))
+    ));
+    solo(&mut world, "ann", &[("eastus2", 5), ("Virginia", 90)]).unwrap();
+    let ben = solo(&mut world, "ben", &[("Ohio", 5), ("Oregon", 90)]).unwrap();
+    assert_eq!(world.status(ben), "WaitingForMatch");
+    let (ticket, form) = (world.id(), world.queue.form());
+    let command = Command::CreateBackfill {
+        ticket,
+        caller: server("one"),
+        members: Vec::new(),
+        server: region("EASTUS2"),
+        places: None,
+        give_up_after: 600,
+        terms: Terms::default(),
+        form,
+    };
+    let command = settled(&world, command).unwrap();
+    assert!(
+        matches!(&command, Command::CreateBackfill { server, .. } if server.region.as_deref() == Some("Ohio"))
+    );
 }
 
 /// The same of a game that is in none of them: whoever measured its region there has that dropped, so nobody could join it.

@@ -265,6 +265,7 @@ fn a_game_has_as_many_places_as_it_says() {
     world.party(vec![member("b", &[]), member("c", &[])]);
     let told = why(&world, game);
     assert_eq!(shorts(&told.nearest[0]), [("matchSize".to_owned(), Short::Players { players: 3, max: 2 })]);
+    assert_eq!(told.players_wanted, (2, 2), "its match is no larger");
 }
 
 #[test]

@@ -13,6 +13,23 @@ pub struct OfQueue {
     pub queue: Option<String>,
 }
 
+/// The same, with its name where it stands for itself.
+#[derive(Debug, Args)]
+pub struct OneQueue {
+    /// Its name; may be left out where there is one alone
+    #[arg(value_name = "NAME", conflicts_with = "queue")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub of: OfQueue,
+}
+
+impl OneQueue {
+    /// Which queue is meant, however it was named.
+    pub fn of(&self) -> OfQueue {
+        OfQueue { queue: self.name.clone().or_else(|| self.of.queue.clone()) }
+    }
+}
+
 /// Which tickets are listed.
 #[derive(Debug, Args)]
 pub struct ListOf {
@@ -45,9 +62,9 @@ pub enum QueueVerb {
         name: String,
     },
     /// How it does: who waits, how long matching took, why tickets ended without
-    Stats(OfQueue),
+    Stats(OneQueue),
     /// How many pairs of waiting tickets each rule leaves: which one keeps players apart
-    Funnel(OfQueue),
+    Funnel(OneQueue),
     /// What it would do with some players, without anybody waiting
     #[command(
         after_help = "Examples:\n  mainstay queue try --player 'alice={\"skill\": 10}' --player 'bob={\"skill\": 12}'\n  mainstay queue try --queue duel --rules tighter.json --player alice --player bob"
@@ -66,9 +83,9 @@ pub enum QueueVerb {
         rules: Option<PathBuf>,
     },
     /// Form no matches until it is resumed; tickets come and wait as ever
-    Pause(OfQueue),
+    Pause(OneQueue),
     /// Match again
-    Resume(OfQueue),
+    Resume(OneQueue),
 }
 
 /// What can be done with the tickets of players.

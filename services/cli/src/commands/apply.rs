@@ -41,5 +41,9 @@ pub fn one_line(problem: &Value) -> String {
         "" => String::new(),
         fix => format!("; fix: {fix}"),
     };
-    format!("{} {}: {}{place}{fix}", text("/severity"), text("/code"), text("/what"))
+    let kind = match (text("/severity"), text("/code"), text("/place")) {
+        ("", "", place) => place.to_owned(),
+        (severity, code, _) => format!("{severity} {code}"),
+    };
+    format!("{kind}: {}{place}{fix}", text("/what"))
 }

@@ -23,6 +23,9 @@ const COLUMNS: &[Column] = &[
 
 const STEPS: &[Column] = &[("after s", "/afterSeconds"), ("what", "/what"), ("of", "/of"), ("at", "/at")];
 
+/// The history is written behind what happens, some moments later.
+const NOT_TOLD_YET: &str = "The history has nothing of it yet: ask again in a second.\n";
+
 pub fn run(verb: &MatchVerb, target: &Target, format: &Output) -> Result<ExitCode, Failure> {
     let client = Client::of(target)?;
     match verb {
@@ -36,7 +39,10 @@ pub fn run(verb: &MatchVerb, target: &Target, format: &Output) -> Result<ExitCod
         }
         MatchVerb::Waterfall(one) => {
             let path = format!("{}/waterfall", found(&client, one, MATCHES)?);
-            let words = |told: &Value| output::table(&told["steps"], STEPS, format);
+            let words = |told: &Value| match told["steps"].as_array() {
+                Some(steps) if steps.is_empty() => NOT_TOLD_YET.to_owned(),
+                Some(_) | None => output::table(&told["steps"], STEPS, format),
+            };
             output::look(&Shape::Words(&words), format, &|| client.get(&path))?;
         }
     }

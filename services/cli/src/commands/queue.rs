@@ -46,12 +46,12 @@ pub fn run(verb: &QueueVerb, target: &Target, format: &Output) -> Result<ExitCod
             sure(&format!("remove queue {name}, and cancel its tickets"), &client, format)?;
             client.delete(&path(name))?;
         }
-        QueueVerb::Stats(of) => {
-            let path = format!("{}/statistics", meant(&client, of)?);
+        QueueVerb::Stats(one) => {
+            let path = format!("{}/statistics", meant(&client, &one.of())?);
             output::look(&Shape::One, format, &|| client.get(&path))?;
         }
-        QueueVerb::Funnel(of) => {
-            let path = format!("{}/funnel", meant(&client, of)?);
+        QueueVerb::Funnel(one) => {
+            let path = format!("{}/funnel", meant(&client, &one.of())?);
             let words = |funnel: &Value| narrowed(funnel, format);
             output::look(&Shape::Words(&words), format, &|| client.get(&path))?;
         }
@@ -67,8 +67,8 @@ pub fn run(verb: &QueueVerb, target: &Target, format: &Output) -> Result<ExitCod
             let tried = client.post(&format!("{queue}/try"), &body)?;
             output::told(&tried, &in_words, format)?;
         }
-        QueueVerb::Pause(of) => output::one(&told(&client, of, "pause")?, format)?,
-        QueueVerb::Resume(of) => output::one(&told(&client, of, "resume")?, format)?,
+        QueueVerb::Pause(one) => output::one(&told(&client, &one.of(), "pause")?, format)?,
+        QueueVerb::Resume(one) => output::one(&told(&client, &one.of(), "resume")?, format)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -201,17 +201,23 @@ pub(super) fn read_json(file: &Path) -> Result<Value, Failure> {
             .and_then(|file| file.take(BYTES_MAX).read_to_end(&mut text))
             .map_err(unread)?;
     }
-    parsed(&text, &file.display().to_string())
+    // Editors of some systems write a mark of their own before it.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    serde_json::from_slice(text).map_err(|error| {
+        Failure::new(Exit::Usage, "MS-U039", format!("{} is not JSON", file.display()))
+            .why(error)
+            .fix("mend it there; what is written as in mainstay.yaml goes by mainstay apply")
+    })
 }
 
 /// The most read of a file: the API refuses larger bodies, and says how large they may be.
 const BYTES_MAX: u64 = 8 << 20;
 
-/// JSON that a person wrote.
+/// JSON that a person wrote on the command line.
 pub(super) fn parsed(text: &[u8], what: &str) -> Result<Value, Failure> {
     serde_json::from_slice(text).map_err(|error| {
         Failure::new(Exit::Usage, "MS-U039", format!("{what} is not JSON"))
             .why(error)
-            .fix("mend it there; on a command line, quote it: 'alice={\"skill\": 0.4}'")
+            .fix("quote it: 'alice={\"skill\": 0.4}'")
     })
 }

@@ -169,6 +169,12 @@ fn in_words(why: &Value) -> String {
             let _infallible = write!(text, " in {region}");
         }
         text.push_str(".\n");
+        if let Some(server) = server["notReady"].as_u64() {
+            let _infallible = writeln!(
+                text,
+                "It has server {server}, whose game has not called ready: mainstay server logs {server}."
+            );
+        }
         if let Some(code) = server["refused"].as_str() {
             let times = &server["refusals"];
             let _infallible = writeln!(
@@ -253,6 +259,19 @@ mod tests {
             "It has searched for 12 s. Its match of 2 tickets waits since 2026-11-21T12:00:00Z for a server of fleet arena in EastUs.\n\
              It was refused one 3 times, last with MS-P004: mainstay explain MS-P004.\n\
              It asks again at 2026-11-21T12:00:05Z.\n"
+        );
+    }
+
+    #[test]
+    fn a_server_that_is_not_ready_is_told_in_words() {
+        let why = json!({
+            "waitedSeconds": 3,
+            "server": { "since": "2026-11-21T12:00:00Z", "tickets": 2, "fleet": "arena", "refusals": 0, "notReady": 7 },
+        });
+        assert_eq!(
+            in_words(&why),
+            "It has searched for 3 s. Its match of 2 tickets waits since 2026-11-21T12:00:00Z for a server of fleet arena.\n\
+             It has server 7, whose game has not called ready: mainstay server logs 7.\n"
         );
     }
 

@@ -225,7 +225,7 @@ impl Up<'_> {
             host: Arc::clone(host) as Arc<dyn mainstay_control::doctor::HostChecks>,
             providers: mainstay_control::programs(&self.source.config, self.credentials.environment_id),
             playfab: Some(playfab),
-            playfab_builds: self.playfab_builds(),
+            playfab_builds: mainstay_control::Builds::of(&self.source.config),
             stun: doors::stun(&self.arguments.stun, &self.arguments.advertise)?,
             relay: self.arguments.relay.map(|door| doors::relay(door, &self.arguments.advertise)),
             lobby: Some(self.lobby()),
@@ -257,16 +257,6 @@ impl Up<'_> {
             logins: self.logins(),
             pass_lives: mainstay_control::pass_lives(&self.source.config),
         }
-    }
-
-    /// What stands for the builds of queues that are pasted, by whichever door.
-    fn playfab_builds(&self) -> mainstay_control::Builds {
-        let target = |allocate: &mainstay_config::Allocate| mainstay_control::BuildTarget {
-            fleet: allocate.fleet.value.as_str().into(),
-            build_configuration: allocate.build_configuration.value.as_str().into(),
-        };
-        let builds = self.source.config.playfab_builds.iter();
-        builds.map(|(id, allocate)| (id.clone(), target(allocate))).collect()
     }
 
     /// Takes what the files say, where they are others than at the last start: who starts with the same ones again has

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse as _, Response};
 use mainstay_wire::playfab::{Success, types};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::Face;
 use super::call::Call;
@@ -52,20 +53,22 @@ impl Asked {
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let body = self.body.trim_ascii();
         let body = if body.is_empty() { b"{}" } else { body };
-        // A list would be read as the fields in their order.
-        if body.first() != Some(&b'{') {
+        let whole: Value = serde_json::from_slice(body).map_err(|error| Refusal::no_json_body(&error))?;
+        if !whole.is_object() {
             return Err(Refusal::no_request(".", "the body is an object"));
         }
+        let no_objects = types::no_objects(&whole);
+        if !no_objects.is_empty() {
+            return Err(Refusal::types(&no_objects));
+        }
         let mut from = serde_json::Deserializer::from_slice(body);
-        let read = serde_path_to_error::deserialize(&mut from).map_err(|error| {
-            let faults = serde_json::from_slice(body).map(|body| types::faults(&body)).unwrap_or_default();
+        serde_path_to_error::deserialize(&mut from).map_err(|error| {
+            let faults = types::faults(&whole);
             if faults.is_empty() {
                 return Refusal::no_request(&error.path().to_string(), &error.inner().to_string());
             }
             Refusal::types(&faults)
-        })?;
-        from.end().map_err(|error| Refusal::no_request(".", &error.to_string()))?;
-        Ok(read)
+        })
     }
 }
 

@@ -161,6 +161,11 @@ impl Refusal {
         Rejection::Unauthorized { who: "a player", why }.into()
     }
 
+    /// A body that is none.
+    pub(super) fn no_json_body(error: &serde_json::Error) -> Self {
+        Self::no_json(&format!("the body is no JSON: {error}")).with("body", vec![error.to_string()])
+    }
+
     /// A text that is to be JSON.
     pub(super) fn no_json(message: &str) -> Self {
         Self::new((StatusCode::BAD_REQUEST, "MS-U101"), ("InvalidJSONContent", 1200), message)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mainstay_config::{Allocate, Config};
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, ServerAllocation};
 
 /// PlayFab's builds and aliases, by id, and what stands for each here.
@@ -25,6 +26,23 @@ impl FromIterator<(String, BuildTarget)> for Builds {
 }
 
 impl Builds {
+    /// What a configuration maps.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        let target = |allocate: &Allocate| BuildTarget {
+            fleet: allocate.fleet.value.as_str().into(),
+            build_configuration: allocate.build_configuration.value.as_str().into(),
+        };
+        config.playfab_builds.iter().map(|(id, allocate)| (id.clone(), target(allocate))).collect()
+    }
+
+    /// Whether a build stands for just that.
+    pub(crate) fn maps(&self, id: &str, to: &Allocate) -> bool {
+        self.0.get(id).is_some_and(|known| {
+            *known.fleet == *to.fleet.value && *known.build_configuration == *to.build_configuration.value
+        })
+    }
+
     /// Of what a queue's matches get their servers: by this mapping; or by a text `FLEET/BUILDCONFIGURATION`, as queues in our words
     /// are shown, so that what is shown can be set again.
     ///
@@ -37,7 +55,7 @@ impl Builds {
             known.map(|known| (Arc::clone(&known.fleet), Arc::clone(&known.build_configuration)));
         let fault = || {
             let what = format!(
-                "`{}` is none of the {} builds that are mapped to a fleet: add it under playfab: builds: of mainstay.yaml, or write FLEET/BUILDCONFIGURATION",
+                "`{}` is none of the {} builds that are mapped to a fleet: add it under playfab: builds: of the file that `up` starts with, and start it again; or write FLEET/BUILDCONFIGURATION",
                 build.id(),
                 self.0.len()
             );

@@ -17,8 +17,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{ReadError, ShardName};
-use mainstay_matchmaking::spec::{Fault, QueueSpec};
-use mainstay_matchmaking::{Command, Lease, Queue, Rejection};
+use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation, Venue};
+use mainstay_matchmaking::{Command, Hold, Lease, Queue, Rejection};
 use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use tokio::sync::Mutex;
@@ -189,11 +189,40 @@ impl Queues {
     /// # Errors
     /// What it lacks; and where its build stands for nothing here, or for a fleet, build configuration or region that is not there.
     pub(crate) fn checked(&self, config: &MatchmakingQueueConfig) -> Result<QueueSpec, Vec<Fault>> {
-        let allocation = self.0.builds.allocation(config.build()?)?;
+        let build = config.build()?;
+        // What a queue shows can be set again: also a build that a file has mapped for it since the start.
+        let allocation = match self.0.builds.allocation(build.clone()) {
+            Ok(allocation) => allocation,
+            Err(unmapped) => Some(self.allocation_by(&config.name, build.as_ref()).ok_or(unmapped)?),
+        };
         if let Some(allocation) = &allocation {
             self.0.placement.check(allocation, &config.regions).map_err(|fault| vec![fault])?;
         }
         QueueSpec::new(config.declared(allocation)?)
+    }
+
+    /// Of what a queue has its servers now, if it calls that so.
+    fn allocation_by(&self, queue: &str, build: Option<&PlayFabBuild>) -> Option<ServerAllocation> {
+        match self.named(queue)?.rules().spec.venue.clone()? {
+            Venue::Server(known) if known.build.as_ref() == build => Some(known),
+            Venue::Server(_) | Venue::Session { .. } => None,
+        }
+    }
+
+    /// The server that a group has which waits for it, and whose game has not called ready.
+    ///
+    /// # Errors
+    /// Where its fleet gives no answer.
+    pub(crate) async fn not_ready(&self, hold: &Hold) -> Result<Option<u64>, mainstay_runtime::Error> {
+        match &*hold.venue {
+            Venue::Server(of) => self.0.placement.not_ready(&of.fleet, hold.asked()).await,
+            Venue::Session { .. } => Ok(None),
+        }
+    }
+
+    /// How PlayFab's builds are mapped for whoever sets queues by calls.
+    pub(crate) fn builds(&self) -> &Builds {
+        &self.0.builds
     }
 
     /// Has a queue match by this from now on, whether it was there or not.

@@ -15,8 +15,8 @@ use mainstay_matchmaking::spec::{Fault, ServerAllocation, Venue};
 use mainstay_matchmaking::{Ask, Asked, Command, Match, Outcome, Owed, Port, Protocol, Queue, ServerDetails};
 use mainstay_runtime::{Clock, Error, Growth, Handle, RETRY_AFTER};
 use mainstay_wire::native::{AllocationState, NativeAllocation, Within};
-use mainstay_wire::playfab::Objects;
 use mainstay_wire::playfab::answer::MatchAnswer;
+use mainstay_wire::playfab::{Objects, read_in_a_game};
 use tokio::sync::watch;
 
 use super::changes::Changes;
@@ -76,11 +76,16 @@ impl Placement {
         }
         let unknown: Vec<&str> =
             regions.iter().map(String::as_str).filter(|region| fleet.region(region).is_none()).collect();
-        if unknown.is_empty() {
-            return Ok(());
+        let fault = |what| Fault { place: "regions".into(), what };
+        if !unknown.is_empty() {
+            return Err(fault(format!("fleet {named} has no region {}", unknown.join(", "))));
         }
-        let what = format!("fleet {named} has no region {}", unknown.join(", "));
-        Err(Fault { place: "regions".into(), what })
+        let mut named_so = HashMap::new();
+        let twice = regions.iter().find_map(|name| Some((named_so.insert(fleet.region(name)?, name)?, name)));
+        match twice {
+            Some((one, other)) => Err(fault(format!("{one} and {other} are one region of fleet {named}"))),
+            None => Ok(()),
+        }
     }
 
     /// Waits until every fleet that there is is open.
@@ -197,6 +202,17 @@ impl Placement {
         Ok(Outcome::Placed(Arc::new(ServerDetails { server_id, region, ..ServerDetails::default() })))
     }
 
+    /// The server of an allocation that runs and whose game has not called ready.
+    pub(crate) async fn not_ready(&self, fleet: &str, id: MatchId) -> Result<Option<u64>, Error> {
+        let Some(fleet) = self.fleets.now().named(fleet).cloned() else { return Ok(None) };
+        let (spec, id) = (Arc::clone(&fleet.spec), AllocationId(id.0));
+        let view = fleet.read(move |state, now| {
+            Some(Within { spec: &spec, fleet: state }.allocation(id, state.allocation(id, now)?))
+        });
+        let waits = view.await?.filter(|it| it.state == AllocationState::Fulfilled && !takes_players(it));
+        Ok(waits.and_then(|it| it.allocation.server_id))
+    }
+
     async fn allocate(&self, ask: &Ask, of: &ServerAllocation) -> Result<Outcome, Error> {
         let Some(fleet) = self.fleets.now().named(&of.fleet).cloned() else {
             return Ok(refused(ask, "MS-M015", &"there is no such fleet"));
@@ -237,7 +253,7 @@ impl Placement {
 
 fn refused(ask: &Ask, code: &'static str, why: &dyn std::fmt::Display) -> Outcome {
     tracing::info!(
-        queue = %ask.queue, allocation = %ask.id, region = ask.region.as_deref(), refusals = ask.refusals, code, %why,
+        queue = %ask.spec.name, allocation = %ask.id, region = ask.region.as_deref(), refusals = ask.refusals, code, %why,
         "a match gets no server here"
     );
     Outcome::Refused { code: code.into() }
@@ -284,24 +300,60 @@ fn request(fleet: &OpenFleet, ask: &Ask, of: &ServerAllocation) -> Result<Reques
     Ok(Request { configuration, region, payload, renewal: Renewal::Keep, purpose: Purpose::Session })
 }
 
-/// What the game server reads of who comes: what `GetMatch` will say, and the queue. Attributes are left out where they would not
-/// fit: the server asks `GetMatch` for them. Players never are: a payload that is too large without attributes the fleet refuses.
+/// How much of its players' attributes a game is told by its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    All,
+    /// What rules read, so that whoever is looked for later fits whoever plays.
+    Read,
+    None,
+}
+
+impl Told {
+    /// As the payload says it (`AttributesTold`).
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "All",
+            Self::Read => "Read",
+            Self::None => "None",
+        }
+    }
+}
+
+/// What the game server reads of who comes: what `GetMatch` will say, the queue, and of attributes what there is room for: `GetMatch` has
+/// them all. Players are never left out: a payload that is too large without attributes the fleet refuses.
 fn payload(ask: &Ask) -> String {
-    let shown = |objects| {
-        let formed = Match {
-            id: ask.id,
-            formed: Timestamp::EPOCH,
-            members: ask.members.clone(),
-            regions: ask.regions.clone(),
-            server: None,
-        };
-        let answer = serde_json::to_value(MatchAnswer::of(&formed, objects));
-        let mut answer = answer.expect("a match is plain data");
-        answer["QueueName"] = serde_json::Value::from(&*ask.queue);
-        answer.to_string()
+    let all = shown(ask, Told::All);
+    if all.len() <= Request::PAYLOAD_MAX {
+        return all;
+    }
+    let read = shown(ask, Told::Read);
+    if read.len() <= Request::PAYLOAD_MAX { read } else { shown(ask, Told::None) }
+}
+
+fn shown(ask: &Ask, told: Told) -> String {
+    let formed = Match {
+        id: ask.id,
+        formed: Timestamp::EPOCH,
+        members: ask.members.clone(),
+        regions: ask.regions.clone(),
+        server: None,
     };
-    let whole = shown(Some(Objects::Plain));
-    if whole.len() <= Request::PAYLOAD_MAX { whole } else { shown(None) }
+    let objects = match told {
+        Told::All | Told::Read => Some(Objects::Plain),
+        Told::None => None,
+    };
+    let mut answer = MatchAnswer::of(&formed, objects);
+    if told == Told::Read {
+        for attributes in answer.members.iter_mut().filter_map(|member| member.attributes.as_mut()) {
+            attributes.data_object =
+                attributes.data_object.take().map(|sent| read_in_a_game(&ask.spec, &sent));
+        }
+    }
+    let mut answer = serde_json::to_value(answer).expect("a match is plain data");
+    answer["QueueName"] = serde_json::Value::from(&*ask.spec.name);
+    answer["AttributesTold"] = serde_json::Value::from(told.as_str());
+    answer.to_string()
 }
 
 /// Asks until there is an answer.
@@ -350,21 +402,32 @@ pub(super) async fn wait_for(error: Error) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use mainstay_matchmaking::spec::QueueSpec;
     use mainstay_matchmaking::{Attributes, Entity, Member, Seated};
+    use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 
     use super::*;
 
-    /// A match of the most players there can be, with ids and attributes of these many bytes.
-    fn ask(id: usize, attributes: usize) -> Ask {
+    /// A match of the most players there can be, with ids of these many bytes, whose rules read a number and a list.
+    fn ask(id: usize, sent: &serde_json::Value) -> Ask {
+        let spec: MatchmakingQueueConfig = serde_json::from_value(serde_json::json!({
+            "Name": "arena", "MinMatchSize": 100, "MaxMatchSize": 100,
+            "DifferenceRules": [{ "Name": "d", "Weight": 1, "Difference": 5, "AttributeNotSpecifiedBehavior": "MatchAny",
+                "Attribute": { "Path": "is.skill", "Source": "User" }, "MergeFunction": "Average" }],
+            "SetIntersectionRules": [{ "Name": "s", "Weight": 1, "MinIntersectionSize": 1,
+                "AttributeNotSpecifiedBehavior": "MatchAny", "Attribute": { "Path": "maps", "Source": "User" } }],
+            "RegionSelectionRule": { "Name": "r", "Path": "latencies", "MaxLatency": 200 },
+        }))
+        .unwrap();
+        let spec = Arc::new(QueueSpec::new(spec.declared(None).unwrap()).unwrap());
         let player = |at: usize| {
             let entity = Entity::new(Entity::PLAYER, &format!("{at:0id$}")).unwrap();
-            let raw = Some(format!("{{\"DataObject\":\"{}\"}}", "x".repeat(attributes)).into());
-            let attributes = Attributes { raw, values: [].into() };
+            let attributes = Attributes { raw: Some(sent.to_string().into()), values: [].into() };
             Seated { member: Member { entity, attributes }, team: None }
         };
         Ask {
             id: MatchId(uuid::Uuid::from_u128(1)),
-            queue: "arena".into(),
+            spec,
             members: (0..100).map(player).collect(),
             region: None,
             regions: [].into(),
@@ -378,14 +441,32 @@ mod tests {
         }
     }
 
-    /// Attributes make room, players never; and those of the largest match fit with the longest ids.
+    /// Attributes make room, players never; those that rules read last, but for latencies: a game is where it is. Issue 4: "every match
+    /// satisfies every rule of its queue", also those that automatic backfill forms by what the payload told.
     #[test]
-    fn no_payload_loses_a_player() {
-        for (id, attributes) in [(16, 10), (16, 1_000), (128, 1_000)] {
-            let payload = payload(&ask(id, attributes));
+    fn no_payload_loses_a_player_and_what_rules_read_goes_last() {
+        let sent = |pad: usize, maps: &[&str]| {
+            serde_json::json!({
+                "is": { "skill": 50, "pad": "x".repeat(pad) }, "maps": maps,
+                "latencies": [{ "region": "East", "latency": 30 }],
+            })
+        };
+        let read = serde_json::json!({ "is": { "skill": 50 }, "maps": ["a"] });
+        let long = "m".repeat(256);
+        for (id, sent, told, shown) in [
+            (16, sent(1, &["a"]), "All", Some(sent(1, &["a"]))),
+            (16, sent(1_000, &["a"]), "Read", Some(read)),
+            (16, sent(1, &[&long]), "None", None),
+            (128, sent(1_000, &["a"]), "None", None),
+        ] {
+            let payload = payload(&ask(id, &sent));
+            assert!(payload.len() <= Request::PAYLOAD_MAX, "{id} {told}: {} bytes", payload.len());
             let read: serde_json::Value = serde_json::from_str(&payload).unwrap();
-            assert_eq!(read["Members"].as_array().map(Vec::len), Some(100), "{id} {attributes}");
-            assert!(payload.len() <= Request::PAYLOAD_MAX, "{id} {attributes}: {} bytes", payload.len());
+            assert_eq!(read["AttributesTold"], told);
+            let members = read["Members"].as_array().unwrap();
+            assert_eq!(members.len(), 100, "{id} {told}");
+            let of = |member: &serde_json::Value| member.pointer("/Attributes/DataObject").cloned();
+            assert!(members.iter().all(|member| of(member) == shown), "{told} {}", members[0]);
         }
     }
 }

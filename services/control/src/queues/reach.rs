@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use mainstay_fleet::{RegionOpening, RegionSpec};
 use mainstay_matchmaking::Places;
 use mainstay_matchmaking::spec::{QueueSpec, Venue};
 
@@ -16,9 +17,13 @@ impl Placement {
             return None;
         }
         let fleet = self.fleets().now().named(&of.fleet).cloned()?;
-        Some(Places::new(fleet.spec.regions.iter().map(|region| {
+        let called = |region: &RegionSpec| {
             let id: Arc<str> = region.id.to_string().into();
             (region.name.clone(), region.aliases.iter().cloned().chain([id]).collect::<Vec<_>>())
-        })))
+        };
+        // One that is taken out of the file stays among them as long as anybody remembers what was there.
+        let (open, closed): (Vec<_>, Vec<_>) =
+            fleet.spec.regions.iter().partition(|region| region.opening == RegionOpening::Online);
+        Some(Places::new(open.into_iter().map(called), closed.into_iter().map(called)))
     }
 }

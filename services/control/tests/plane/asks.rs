@@ -6,6 +6,7 @@ use mainstay_core::slot::ReadySignal;
 use mainstay_core::{Generation, ReservationId, ServerId};
 use mainstay_fleet::Growth;
 use mainstay_wire::agent::{self as wire, Ask, Outcome, Refusal, Wish};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::admin::gateway;
@@ -79,6 +80,33 @@ async fn an_allocated_server_is_not_held_and_a_free_one_is() {
     assert_eq!(asked(&agent, 5, server, Wish::ReadHold).await, Outcome::Held { until: None });
     assert_eq!(asked(&agent, 6, server, Wish::ReleaseHold).await, Outcome::Done, "nothing to release");
     assert!(world.get(&item).await.body["holdExpiresAt"].is_null());
+}
+
+/// Issue 4, point 4: "why not matched yet". A match that has a server whose game has not called ready waits for that, and for no fleet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_tells_of_the_server_whose_game_has_not_called_ready() {
+    let mut declaration = declaration(Growth::MachinesMayJoin, Duration::from_secs(60));
+    declaration.configurations[0].ready_signal = ReadySignal::Awaited;
+    let world = World::new().await;
+    world.plane.apply(declaration).await.unwrap();
+    let agent = world.agent(1, 1, Habit::Obeys).await;
+    let queue = json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": true, "BuildId": "arena/ranked",
+    });
+    assert_eq!(world.put_json("/v1/queues/q", &queue).await.status, 200);
+    let mut ticket = String::new();
+    for player in ["ann", "ben"] {
+        let asked = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 600 });
+        let made = world.post("/v1/queues/q/tickets", &asked).await;
+        ticket = format!("/v1/queues/q/tickets/{}", made.body["id"].as_str().unwrap());
+    }
+    let why = world.eventually(&format!("{ticket}/why"), |why| why["server"]["notReady"].is_u64()).await;
+    let server = agent.servers[0];
+    assert_eq!(why["server"]["notReady"], json!(server), "{why}");
+    assert_eq!(world.get(&ticket).await.body["status"], "WaitingForServer");
+    assert_eq!(asked(&agent, 1, server, Wish::SetReady).await, Outcome::Done);
+    world.eventually(&ticket, |it| it["status"] == "Matched").await;
+    world.shutdown().await;
 }
 
 /// Reference 1.1, `readiness` and `ready`: where the build configuration says so, a fulfilled allocation is ready only once its
@@ -441,7 +469,7 @@ async fn what_does_not_fit_a_queue_is_refused_by_its_kind() {
     let taken = says(5, alice, "arena").await;
     assert_eq!(refusal(&taken), (Refusal::State, "MS-M008"));
     let Outcome::Refused { detail, .. } = taken else { panic!("refused") };
-    assert!(detail.contains("too many backfill tickets. alice;"), "{detail}");
+    assert!(detail.contains("too many backfill tickets: alice;"), "{detail}");
 }
 
 /// A token that a game server holds opens so many calls a minute, on both faces together.

@@ -49,6 +49,36 @@ async fn put_configuration_declares_everything_and_says_whose_change_it_was() {
     assert_eq!(world.get("/v1/fleets/europe").await.body["regions"][0]["maxServers"], 20);
 }
 
+/// Issue 4, point 6: "BuildId and AliasId of pasted queues resolve to a fleet and build configuration through config". For calls they do by what `up`
+/// was started with, and who applies a file is told so; what a queue of it shows can be set again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn put_configuration_says_that_builds_count_for_calls_from_the_next_start() {
+    let world = World::new().await;
+    let mapped = format!(
+        r#"{ARENA}
+playfab: {{ builds: {{ "29ba": {{ fleet: europe, buildConfiguration: ranked }} }} }}
+queues: [{{ "Name": "pasted", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": true, "BuildId": "29ba" }}]
+"#
+    );
+    let taken = world.put("/v1/configuration", ADMIN, &mapped).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    let warnings = taken.body["warnings"].as_array().unwrap();
+    let later = warnings.iter().find(|it| it["code"] == "MS-C034").expect("it says what waits for a start");
+    assert!(later["what"].as_str().unwrap().contains("29ba"), "{later}");
+    assert_eq!(later["places"][0]["line"], 12, "{later}");
+    assert_eq!(taken.body["queues"], json!(["pasted"]));
+    let shown = world.get("/v1/queues/pasted").await.body["configuration"].clone();
+    assert_eq!(shown["BuildId"], "29ba", "{shown}");
+    let again = world.put("/v1/queues/pasted", ADMIN, &shown.to_string()).await;
+    assert_eq!(again.status, 200, "{}", again.text);
+    let mut other = shown;
+    other["Name"] = json!("other");
+    let refused = world.put("/v1/queues/other", ADMIN, &other.to_string()).await;
+    refused.expect(400, "MS-M001");
+    assert!(refused.text.contains("start it again"), "{}", refused.text);
+    world.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn put_configuration_tells_all_errors_at_once_and_takes_nothing() {
     let world = World::new().await;

@@ -58,8 +58,11 @@ async fn every_refusal_is_an_envelope_whoever_refused() {
         refused(&answer, 400, ("InvalidContentType", 1144));
     }
     let params = ("InvalidParams", 1000);
-    for body in ["{", "[]", "5", "{} {}", "{\"CustomId\":5}", "{\"CustomId\":\"\u{1}\"}", &"[".repeat(10_000)]
-    {
+    for body in ["{", "{} {}", "{\"CustomId\":\"\u{1}\"}", "x", &"[".repeat(10_000)] {
+        let answer = world.playfab("POST", login, &[JSON], body.as_bytes().to_vec()).await;
+        refused(&answer, 400, ("InvalidJSONContent", 1200));
+    }
+    for body in ["[]", "5", "null", "{\"CustomId\":5}"] {
         let answer = world.playfab("POST", login, &[JSON], body.as_bytes().to_vec()).await;
         refused(&answer, 400, params);
         let details = answer.body["errorDetails"].as_object().unwrap();
@@ -302,6 +305,41 @@ async fn game_servers_have_tickets_of_their_own() {
         403,
         ("NotAuthorized", 1089),
     );
+    world.shutdown().await;
+}
+
+/// A list is no object, though a reader would take its elements for the fields, in their order; and what is wrong is told by its place.
+#[tokio::test]
+async fn a_list_in_the_place_of_an_object_is_refused_by_its_place() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let queue = json!({ "MatchmakingQueue": { "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 4, "ServerAllocationEnabled": false } });
+    assert_eq!(post(&world, "/Match/SetMatchmakingQueue", &title, &queue).await.status, 200);
+    let known = json!({ "Entity": { "Id": "ann", "Type": "title_player_account" } });
+    let asked = |members: Value, server: Value| json!({ "Members": members, "GiveUpAfterSeconds": 60, "QueueName": "q", "ServerDetails": server });
+    let backfill = "/Match/CreateServerBackfillTicket";
+    for (members, server, place) in [
+        (json!([[["ann", "title_player_account"], [{ "Skill": 1 }]]]), Value::Null, "Members[0]"),
+        (json!([{ "Entity": ["ann"] }]), Value::Null, "Members[0].Entity"),
+        (json!([{ "Entity": { "Id": "ann" }, "Attributes": [] }]), Value::Null, "Members[0].Attributes"),
+        (json!([null]), Value::Null, "Members[0]"),
+        (json!([known]), json!({ "Ports": [null] }), "ServerDetails.Ports[0]"),
+        (json!([known]), json!({ "Ports": [["game", 7000]] }), "ServerDetails.Ports[0]"),
+        (json!([known]), json!({ "Ports": [{ "Name": "game", "Num": 1e30 }] }), "ServerDetails.Ports[0].Num"),
+        (json!([known]), json!({ "Ports": [{ "Name": "game", "Num": null }] }), "ServerDetails.Ports[0].Num"),
+    ] {
+        let answer = post(&world, backfill, &title, &asked(members, server)).await;
+        refused(&answer, 400, ("InvalidParams", 1000));
+        assert!(answer.body["errorDetails"][place][0].is_string(), "{place}: {}", answer.text);
+    }
+    for slip in ["Title_Player_Account", "CHARACTER"] {
+        let member = json!({ "Entity": { "Id": "ann", "Type": slip } });
+        let answer = post(&world, backfill, &title, &asked(json!([member]), Value::Null)).await;
+        refused(&answer, 400, ("MatchmakingEntityInvalid", 2001));
+    }
+    let own = json!({ "Entity": { "Id": "ann", "Type": "hero" } });
+    assert_eq!(post(&world, backfill, &title, &asked(json!([known, own]), Value::Null)).await.status, 200);
     world.shutdown().await;
 }
 

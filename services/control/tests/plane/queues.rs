@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::admin::gateway;
 use crate::agent::Habit;
 use crate::playfab::{post, title_token};
-use crate::support::{ADMIN, Answer, TITLE, World, basic};
+use crate::support::{ADMIN, Answer, FLEET, REGION, TITLE, World, basic};
 
 async fn set(world: &World, queue: &Value) {
     let set = world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await;
@@ -482,6 +483,9 @@ async fn regions_that_are_none_of_the_queues_are_refused() {
     let refused = set_on(json!(["local", "Atlantis"])).await;
     refused.expect(400, "MS-M001");
     assert!(refused.text.contains("no region Atlantis"), "{}", refused.text);
+    let twice = set_on(json!(["local", REGION])).await;
+    twice.expect(400, "MS-M001");
+    assert!(twice.text.contains("are one region"), "{}", twice.text);
     for regions in [json!(["Local"]), Value::Null] {
         assert_eq!(set_on(regions.clone()).await.status, 200);
         tickets(&world, &from("cyd", &["Atlantis"])).await.expect(400, "MS-M006");
@@ -539,6 +543,44 @@ async fn players_who_measured_a_fleets_region_by_its_aliases_meet() {
         );
         assert_eq!(world.delete(&format!("/v1/allocations/{id}")).await.status, 204);
     }
+    world.shutdown().await;
+}
+
+/// Issue 4, point 10: "unknown regions …, never silently unmatchable". A region that was taken out of a fleet gives no server, so who measured no
+/// other is told so, and nobody is matched for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_was_taken_out_of_a_fleet_is_none_that_players_can_be_matched_in() {
+    let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    let regions = gateway("fleets", &format!("/fleets/{FLEET}/regions"));
+    let added = world
+        .post(&regions, &json!({ "regionName": "Tokyo", "minAvailableServers": 0, "maxServers": 9 }))
+        .await;
+    assert_eq!(added.status, 200, "{}", added.text);
+    set(&world, &json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": true, "BuildId": "arena/ranked",
+        "RegionSelectionRule": { "Name": "region", "Path": "latency", "MaxLatency": 100, "Weight": 1 },
+    }))
+    .await;
+    let asked = |player: &str, measured: Value| {
+        let players = json!([{ "player": player, "attributes": { "latency": measured } }]);
+        json!({ "players": players, "giveUpAfterSeconds": 60 })
+    };
+    let tokyo = json!({ "region": "Tokyo", "latency": 5 });
+    let known = ticket(&tickets(&world, &asked("ann", json!([tokyo]))).await);
+    assert_eq!(world.call("DELETE", &known, Some(&basic(ADMIN)), vec![]).await.status, 204);
+    let path = format!("{regions}/{}", added.body["id"].as_str().unwrap());
+    let closed = json!({ "scalingEnabled": false, "minAvailableServers": 0, "maxServers": 9 });
+    assert_eq!(world.put_json(&path, &closed).await.body["status"], "OFFLINE");
+    tickets(&world, &asked("ann", json!([tokyo]))).await.expect(400, "MS-M006");
+    let both = json!([tokyo, { "region": "local", "latency": 50 }]);
+    let mut made = Vec::new();
+    for player in ["ann", "ben"] {
+        made.push(ticket(&tickets(&world, &asked(player, both.clone())).await));
+    }
+    let matched = world.eventually(&made[1], |it| it["status"] == "Matched").await;
+    let id = matched["matchId"].as_str().unwrap();
+    let formed = world.get(&format!("/v1/queues/q/matches/{id}")).await.body;
+    assert_eq!(formed["regions"].as_array().map(Vec::len), Some(1), "{formed}");
     world.shutdown().await;
 }
 

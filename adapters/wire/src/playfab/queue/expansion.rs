@@ -8,6 +8,7 @@ use std::fmt::Display;
 use mainstay_matchmaking::Amount;
 use mainstay_matchmaking::spec::{Delta, Enforced, Expansion};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::playfab::lenient;
 
@@ -54,7 +55,7 @@ pub struct Custom {
 }
 
 /// What holds in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Override {
     /// As the API writes it.
@@ -65,12 +66,17 @@ pub enum Override {
     },
     /// As the documentation does.
     Bare(#[serde(serialize_with = "lenient::number")] f64),
+    /// Neither, so that its rule can say so.
+    Other(Value),
 }
 
 impl Override {
-    const fn value(self) -> f64 {
+    fn value(&self) -> Result<f64, String> {
         match self {
-            Self::Object { value } | Self::Bare(value) => value,
+            Self::Object { value } | Self::Bare(value) => Ok(*value),
+            Self::Other(other) => {
+                Err(format!("override {other}: a number, an object with a number as its `Value`, or null"))
+            }
         }
     }
 }
@@ -187,7 +193,7 @@ impl Custom {
         overrides: &[Option<Override>],
         read: impl Fn(f64) -> Result<T, String>,
     ) -> Result<Expansion<T>, String> {
-        let read = |it: &Option<Override>| it.map(|it| read(it.value())).transpose();
+        let read = |it: &Option<Override>| it.as_ref().map(|it| read(it.value()?)).transpose();
         let values = overrides.iter().map(read).collect::<Result<_, _>>()?;
         Ok(Expansion::Custom { base, values, every: self.seconds_between_expansions })
     }

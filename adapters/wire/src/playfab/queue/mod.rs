@@ -132,6 +132,10 @@ impl MatchmakingQueueConfig {
     /// # Errors
     /// What is no queue: everything of another type than it should be, each with its place; else what the reader says.
     pub fn read(body: Value) -> Result<Self, Vec<Fault>> {
+        let no_objects = types::no_objects(&body);
+        if !no_objects.is_empty() {
+            return Err(no_objects);
+        }
         let sent = body.clone();
         let read = |typed| {
             let fault = |error: serde_json::Error| Fault { place: "queue".into(), what: error.to_string() };

@@ -202,7 +202,7 @@ impl Reading<'_> {
     }
 
     fn team_difference(&mut self) -> Option<RuleKind> {
-        let default = self.rule.default_attribute_value.as_ref().map_or(Some(0.0), Value::as_f64);
+        let default = self.rule.default_attribute_value.as_ref().and_then(Value::as_f64);
         let default = self.amount(default, "DefaultAttributeValue");
         let allowed = self.amounts(self.rule.difference, "Difference");
         Some(RuleKind::TeamDifference { attribute: self.attribute()?, default: default?, allowed: allowed? })
@@ -306,6 +306,9 @@ impl Reading<'_> {
             // It counts nothing, and may be missing; but it is told again, so it has to be a number that can be kept.
             let base = match from {
                 None => None,
+                Some(number) if number < 0.0 => {
+                    return self.fault(format!("{field} {number}: not a negative one"));
+                }
                 Some(_) => Some(self.amount(from, field)?),
             };
             return self.noted(custom.amounts(base, field));

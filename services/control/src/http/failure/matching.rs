@@ -43,7 +43,7 @@ impl Failure {
             more => format!(" and {more} more"),
         };
         let first = &names[..names.len().min(USERS_IN_WORDS_MAX)];
-        self.detail = format!("{} {}{more}", self.detail, first.join(", "));
+        self.detail = format!("{}: {}{more}", self.detail.trim_end_matches('.'), first.join(", "));
         self
     }
 

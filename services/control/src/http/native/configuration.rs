@@ -8,7 +8,7 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
-use mainstay_config::{Code, Refused, SourceFile, check_files, load};
+use mainstay_config::{Code, Refused, SourceFile, check_files, load, waits_for_the_start};
 use mainstay_fleet::catalog::Edit;
 use mainstay_wire::native::ConfigurationView;
 use mainstay_wire::problem::Problem;
@@ -88,6 +88,7 @@ async fn apply(
     caller.may(Permission::Configure)?;
     let file = SourceFile::new(asked.name.as_deref().unwrap_or(NAMELESS), body.to_vec());
     let (environment, machine, private) = (app.environment, app.machine, Arc::clone(&app.private));
+    let queues = app.queues.clone();
     let read = tokio::task::spawn_blocking(move || {
         let accepted = load(&[file]).map_err(|refused| Failure::configuration(&refused))?;
         // Machines elsewhere may have what this one has not, so what is missing here is said and not refused.
@@ -97,15 +98,22 @@ async fn apply(
         if !private.is_empty() {
             return Err(Failure::configuration(&Refused { problems: private, left_out: 0 }));
         }
-        let warnings = reports(&accepted.warnings).into_iter().chain(reports(&missing)).collect::<Vec<_>>();
+        let later = waits_for_the_start(&accepted.config, |id, to| queues.builds().maps(id, to));
+        let warnings: Vec<serde_json::Value> =
+            [accepted.warnings, missing, later].iter().flat_map(|told| reports(told)).collect();
         let queues: Vec<_> = accepted.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
         let lobbies = supports(&accepted.config);
         Ok((declaration(&accepted.config, environment, &machine), (queues, lobbies), warnings))
     });
     let read: Result<_, Failure> = read.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
     let (declaration, (queues, lobbies), warnings) = read?;
+    let named = queues.iter().map(|queue| queue.name.to_string());
     let places = declaration.builds.iter().map(|build| build.folder.clone());
     app.may_name(&caller, places.collect()).await?;
+    let set: Vec<String> = match asked.dry_run {
+        DryRun::Off => named.collect(),
+        DryRun::On => Vec::new(),
+    };
     if asked.dry_run == DryRun::Off {
         let edit = Edit { by: caller.key().into(), seen: revision(&headers)? };
         app.editor.declare(declaration, edit).await?;
@@ -116,7 +124,7 @@ async fn apply(
         }
     }
     let view = app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?;
-    Ok(Json(ConfigurationView { warnings, ..view }))
+    Ok(Json(ConfigurationView { queues: set, warnings, ..view }))
 }
 
 /// The revision that a change was made for, where its caller says so.

@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::{Caller as Asker, Command, Kind, Queue, Rejection, Seated, Stage};
+use mainstay_matchmaking::{Caller as Asker, Command, Hold, Kind, Queue, Rejection, Seated, Stage};
 use mainstay_wire::multiplay::instant;
 use mainstay_wire::native::{Page, PlayerRequest, TicketRequest, TicketView, WhyView};
 use mainstay_wire::problem::Problem;
@@ -272,7 +272,10 @@ async fn why(
     });
     let (status, waits, around, paused, now) = read.await?;
     let status = status.ok_or_else(|| Failure::no_ticket(ticket))?;
-    if let Some(waits) = waits {
+    if let Some((mut waits, hold)) = waits {
+        if let (Some(server), Some(hold)) = (&mut waits.server, hold) {
+            server.not_ready = asking.app().queues.not_ready(&hold).await?;
+        }
         return Ok(Json(waits));
     }
     let around = around.ok_or_else(|| Failure::not_searching(ticket, &status))?;
@@ -283,14 +286,15 @@ async fn why(
     Ok(Json(why))
 }
 
-/// What a ticket waits for that looks for nobody: for players whom it invites, or for its match's server.
-fn waits(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<WhyView> {
+/// What a ticket waits for that looks for nobody: for players whom it invites, or in a group for its match's server.
+fn waits(queue: &Queue, ticket: TicketId, now: Timestamp) -> Option<(WhyView, Option<Arc<Hold>>)> {
     let ticket = queue.ticket(ticket, &Asker::Title, now).ok()?;
     match ticket.stage {
         Stage::Held { hold, searching } => {
-            Some(WhyView::of_hold(queue.hold(hold)?, searching.since, queue.spec()?, now))
+            let hold = queue.hold(hold)?;
+            Some((WhyView::of_hold(hold, searching.since, queue.spec()?, now), Some(Arc::clone(hold))))
         }
-        Stage::Gathering => Some(WhyView::of_group(ticket, queue.spec()?)),
+        Stage::Gathering => Some((WhyView::of_group(ticket, queue.spec()?), None)),
         Stage::Searching(_) | Stage::Matched { .. } | Stage::Canceled { .. } => None,
     }
 }
