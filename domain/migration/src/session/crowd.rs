@@ -300,10 +300,8 @@ impl<G: Guards> Session<G> {
         }
         self.sign_view();
         self.as_host(|reign| reign.written = now);
-        for (peer, channel) in self.view().members.clone() {
-            if self.roster.members.insert(peer, channel).is_none() {
-                self.roster.version += 1;
-            }
+        if self.roster.seat(&self.ballot.view().members) {
+            self.roster.version += 1;
         }
         self.meet_members(now);
         let view = self.view().clone();
@@ -347,10 +345,9 @@ impl<G: Guards> Session<G> {
 
     /// A host begins to write down who plays: whoever did, and whoever votes.
     pub(super) fn own_roster(&mut self) {
-        let members = self.view().members.clone();
         self.roster.stamp = self.stamp();
         self.roster.version = 1;
-        self.roster.members.extend(members);
+        self.roster.seat(&self.ballot.view().members);
     }
 
     /// A host signs its newest view.
