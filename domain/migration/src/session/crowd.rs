@@ -442,6 +442,10 @@ impl<G: Guards> Session<G> {
 
     /// A peer that does not play any more was away too long, and asks to be let in again.
     fn find_oneself(&mut self, now: Timestamp) {
+        // The word that it was thrown out may be lost, or late: until then it could be host.
+        if self.roster.kicked.contains(&self.me()) {
+            return self.end(now, End::Refused(Closed::Kicked));
+        }
         let is_in = self.roster.members.contains_key(&self.me());
         match &self.leadership {
             Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_) if !is_in => {

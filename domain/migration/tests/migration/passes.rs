@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Admission, Body, CanBeHost, Closed, Input, MEMBERS_MAX, Message, Output, PASS_PLAYER_BYTES_MAX, PeerId,
-    SessionId, Signature, StateId, WithoutMajority,
+    Admission, Body, CanBeHost, Closed, End, Input, MEMBERS_MAX, Message, Output, PASS_PLAYER_BYTES_MAX,
+    PeerId, SessionId, Signature, StateId, WithoutMajority,
 };
 
 use crate::net::{Net, PASS_LASTS, admitted, peer};
@@ -142,6 +142,21 @@ fn who_was_thrown_out_does_not_come_back_with_its_old_pass() {
         net.kill(peer(1));
         net.run(Duration::from_secs(8));
         assert_eq!(net.host(), peer(2));
+    }
+}
+
+/// Who was thrown out may read so in the list of who plays before it hears the word, or where that is lost: then it is out, and could not be host (I7).
+#[test]
+fn who_reads_that_it_was_thrown_out_is_out() {
+    let out = Output::Ended(End::Refused(Closed::Kicked));
+    for mut net in [of(3), Net::of(3)] {
+        net.travels = |body| match body {
+            Body::Refused(_) => PASS_LASTS,
+            _ => Duration::from_millis(20),
+        };
+        net.give(peer(1), Input::Kick(peer(2)));
+        net.run(Duration::from_millis(100));
+        assert!(net.seen[&peer(2)].outputs.contains(&out));
     }
 }
 
