@@ -489,7 +489,7 @@ impl<G: Guards> Session<G> {
     }
 
     /// Everybody it knew: its host may be gone, and whoever is none says who is.
-    fn ask_all_in(&mut self) {
+    pub(super) fn ask_all_in(&mut self) {
         let request = self.request();
         self.send_all(&request);
     }
@@ -530,6 +530,12 @@ impl<G: Guards> Session<G> {
                 self.send(host, request);
             }
             Leadership::Outside { .. } => {
+                self.be_guest(now, host);
+                let request = self.request();
+                self.send(host, request);
+            }
+            // Nobody of its own side can be host: it comes to that one's as soon as it hears it.
+            Leadership::Vacant(_) if self.waits_in_vain(now) => {
                 self.be_guest(now, host);
                 let request = self.request();
                 self.send(host, request);
