@@ -218,7 +218,10 @@ impl Pulses {
         let is_here = |peer: &&PeerKey| {
             let heard = pulse.and_then(|pulse| pulse.heard.get(*peer));
             let is_deposed = pulse.is_some_and(|pulse| pulse.deposed.contains(*peer));
-            let is_heard = !is_deposed && heard.is_some_and(|at| now < *at + LEASE);
+            // Whoever was heard by its joining alone was let in by nobody yet, and has no host to miss.
+            let joined = session.members.get(*peer).map(|member| member.joined);
+            let is_in = heard.copied() > joined;
+            let is_heard = is_in && !is_deposed && heard.is_some_and(|at| now < *at + LEASE);
             **peer == asks || Some(**peer) == host || is_heard
         };
         Doubt {

@@ -49,6 +49,22 @@ pub struct Roster {
     pub actors: BTreeMap<PeerId, ActorId>,
 }
 
+impl Roster {
+    /// Whoever votes plays, too. `true` where somebody does from now on.
+    ///
+    /// Who plays already keeps its channel: under a lobby a host writes down who is with it on a side, too, and what it gave somebody there the
+    /// host of another side may have given to somebody else. Whose channel another has asks to be let in, as whoever comes from another side.
+    pub fn seat(&mut self, voters: &BTreeMap<PeerId, ChannelId>) -> bool {
+        let before = self.members.len();
+        for (peer, channel) in voters {
+            if !self.members.contains_key(peer) && !self.members.values().any(|taken| taken == channel) {
+                self.members.insert(*peer, *channel);
+            }
+        }
+        self.members.len() > before
+    }
+}
+
 impl View {
     /// How many make a majority.
     #[must_use]

@@ -140,6 +140,34 @@ fn a_host_that_more_than_half_missed_counts_for_nothing_until_it_is_heard() {
     }
 }
 
+/// Three survivors, and three on their way in whom no host has let in yet: those have none to miss, and hold nobody up. One that its host has heard does.
+#[test]
+fn who_has_only_just_joined_has_no_host_to_miss() {
+    for came in [false, true] {
+        let mut world = three(Settings::of_size(8));
+        world.join(id(1), 4).unwrap();
+        world.pass(Duration::from_millis(100));
+        world.see(Observation::Heard { session: id(1), peers: vec![key(2), key(3), key(4)] });
+        for number in 5..=7 {
+            world.join(id(1), number).unwrap();
+        }
+        world.pass(Duration::from_millis(100));
+        if came {
+            world.see(Observation::Heard { session: id(1), peers: vec![key(5), key(6), key(7)] });
+        }
+        for number in 3..=4 {
+            world.misses(id(1), 1, number);
+        }
+        let claimed = world.claim(id(1), 1, 2);
+        assert_eq!(
+            matches!(claimed, Err(Rejection::LeaseStands { reports: 3, needed: 4, .. })),
+            came,
+            "{claimed:?}"
+        );
+        assert_eq!(claimed.is_ok(), !came);
+    }
+}
+
 /// A host that meets a side which goes on without a certificate takes an epoch that outranks it: its own lease hinders nobody.
 #[test]
 fn a_host_may_claim_the_epoch_after_its_own() {

@@ -302,10 +302,8 @@ impl<G: Guards> Session<G> {
         }
         self.sign_view();
         self.as_host(|reign| reign.written = now);
-        for (peer, channel) in self.view().members.clone() {
-            if self.roster.members.insert(peer, channel).is_none() {
-                self.roster.version += 1;
-            }
+        if self.roster.seat(&self.ballot.view().members) {
+            self.roster.version += 1;
         }
         self.meet_members(now);
         let view = self.view().clone();
@@ -349,10 +347,9 @@ impl<G: Guards> Session<G> {
 
     /// A host begins to write down who plays: whoever did, and whoever votes.
     pub(super) fn own_roster(&mut self) {
-        let members = self.view().members.clone();
         self.roster.stamp = self.stamp();
         self.roster.version = 1;
-        self.roster.members.extend(members);
+        self.roster.seat(&self.ballot.view().members);
     }
 
     /// A host signs its newest view.
@@ -447,6 +444,10 @@ impl<G: Guards> Session<G> {
 
     /// A peer that does not play any more was away too long, and asks to be let in again.
     fn find_oneself(&mut self, now: Timestamp) {
+        // The word that it was thrown out may be lost, or late: until then it could be host.
+        if self.roster.kicked.contains(&self.me()) {
+            return self.end(now, End::Refused(Closed::Kicked));
+        }
         let is_in = self.roster.members.contains_key(&self.me());
         match &self.leadership {
             Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_) if !is_in => {
@@ -490,7 +491,7 @@ impl<G: Guards> Session<G> {
     }
 
     /// Everybody it knew: its host may be gone, and whoever is none says who is.
-    fn ask_all_in(&mut self) {
+    pub(super) fn ask_all_in(&mut self) {
         let request = self.request();
         self.send_all(&request);
     }
@@ -531,6 +532,12 @@ impl<G: Guards> Session<G> {
                 self.send(host, request);
             }
             Leadership::Outside { .. } => {
+                self.be_guest(now, host);
+                let request = self.request();
+                self.send(host, request);
+            }
+            // Nobody of its own side can be host: it comes to that one's as soon as it hears it.
+            Leadership::Vacant(_) if self.waits_in_vain(now) => {
                 self.be_guest(now, host);
                 let request = self.request();
                 self.send(host, request);

@@ -34,6 +34,7 @@ impl<G: Guards> Session<G> {
         self.watch_giver(now);
         self.watch_quorum(now);
         let Leadership::Vacant(vacancy) = &self.leadership else { return };
+        self.look_elsewhere(now);
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
             if vacancy.asks.is_due(now) {
                 let (peers, round) = self.circle(now, vacancy.asks);

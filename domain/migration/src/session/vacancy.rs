@@ -11,7 +11,7 @@ use crate::session::crowd::MEMBER_LOST;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
 use crate::session::words::{Cause, End};
-use crate::session::{Contact, Leadership, Session};
+use crate::session::{AGAIN, Contact, Leadership, Session};
 use crate::settings::Switch;
 use crate::state::StateId;
 use crate::{Epoch, Guard, Guards, PeerId};
@@ -39,6 +39,8 @@ pub(super) struct Vacancy {
     pub(super) asks: Round,
     /// Saying to the others that this peer lives.
     pub(super) beats: Round,
+    /// When it looks for a host elsewhere (again), if there can be none here.
+    looks_at: Timestamp,
     /// Since when too few voters live for a majority, while they do: more may have died since the host was given up.
     short: Option<Timestamp>,
 }
@@ -104,6 +106,7 @@ impl Vacancy {
             ask_at: now,
             asks: Round::beginning(now),
             beats: Round::beginning(now),
+            looks_at: now,
             short: None,
         }
     }
@@ -180,6 +183,18 @@ impl<G: Guards> Session<G> {
         has_waited && self.candidates(is_out).next().is_none()
     }
 
+    /// Where it waits in vain it asks everybody it knows to be let in: whoever obeys another says who that is. That host was perhaps never met here, and its side may
+    /// have lost as many as this one, so that no beat tells of it.
+    pub(super) fn look_elsewhere(&mut self, now: Timestamp) {
+        let is_due = matches!(&self.leadership, Leadership::Vacant(vacancy) if now >= vacancy.looks_at);
+        if is_due {
+            self.change_vacancy(|vacancy| vacancy.looks_at = now + AGAIN);
+            if self.waits_in_vain(now) {
+                self.ask_all_in();
+            }
+        }
+    }
+
     /// The host is given up.
     pub(super) fn vacate(&mut self, now: Timestamp, vacancy: Vacancy) {
         if let Begun::No = self.begin_event(now, vacancy.cause) {
@@ -241,9 +256,13 @@ impl<G: Guards> Session<G> {
                 }
             });
         }
-        let lives = |peer: &&PeerId| {
-            **peer == self.config.me || self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now))
+        let (stamp, leader) = (self.stamp(), self.leader());
+        // Whoever obeys another since votes for nobody as long as that one lives.
+        let is_with = |contact: &Contact| {
+            let is_elsewhere = contact.told > stamp && contact.obeys.is_some_and(|host| host != leader);
+            !contact.is_lost(now) && !is_elsewhere
         };
+        let lives = |peer: &&PeerId| **peer == self.config.me || self.contacts.get(peer).is_some_and(is_with);
         let living = self.view().members.keys().filter(lives).count();
         let is_short = living < self.view().majority();
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };

@@ -1,10 +1,11 @@
 //! Who comes in, and what of those who fail on the way.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Closed, Config, End, Epoch, Handover, Input, Joined, Joining, MEMBERS_MAX, Message,
-    Newcomers, Output, PLAYERS_MAX, PeerId, Stamp,
+    Body, CanBeHost, ChannelId, Closed, Config, End, Epoch, Handover, Input, Joined, Joining, MEMBERS_MAX,
+    Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
 };
 
 use crate::net::{NamedKeys, Net, peer, snapshot};
@@ -423,4 +424,31 @@ fn who_is_refused_by_all_hears_why() {
     net.join(peer(9));
     net.run(Duration::from_millis(500));
     assert_eq!(net.refused.remove(&peer(9)), Some(Closed::ToNewcomers));
+}
+
+/// "unique network channel identifier" (I10): who plays keeps its channel whatever a list of voters says, and what another has is given to nobody.
+#[test]
+fn no_two_play_on_one_channel() {
+    let channel = |fork, number| ChannelId { stamp: Stamp { epoch: Epoch(3), fork }, number };
+    let (of_before, of_side, of_both) = (channel(0, 1), channel(3, 1), channel(2, 1));
+    let cases: [(&str, &[(u128, ChannelId)], &[(u128, ChannelId)]); 4] = [
+        ("who votes plays", &[(2, of_both)], &[(1, of_before), (2, of_both)]),
+        ("it keeps what it has", &[(1, of_both)], &[(1, of_before)]),
+        ("two sides of one number gave it", &[(2, of_before)], &[(1, of_before)]),
+        ("of two that come one has it", &[(2, of_side), (3, of_side)], &[(1, of_before), (2, of_side)]),
+    ];
+    for (case, voters, seated) in cases {
+        let of = |list: &[(u128, ChannelId)]| -> BTreeMap<PeerId, ChannelId> {
+            list.iter().map(|(id, channel)| (peer(*id), *channel)).collect()
+        };
+        let mut roster = Roster {
+            stamp: Stamp::certified(Epoch(3)),
+            version: 1,
+            members: of(&[(1, of_before)]),
+            kicked: BTreeSet::new(),
+            actors: BTreeMap::new(),
+        };
+        assert_eq!(roster.seat(&of(voters)), seated.len() > 1, "{case}");
+        assert_eq!(roster.members, of(seated), "{case}");
+    }
 }

@@ -146,6 +146,21 @@ fn who_was_thrown_out_does_not_come_back_with_its_old_pass() {
     }
 }
 
+/// Who was thrown out may read so in the list of who plays before it hears the word, or where that is lost: then it is out, and could not be host (I7).
+#[test]
+fn who_reads_that_it_was_thrown_out_is_out() {
+    let out = Output::Ended(End::Refused(Closed::Kicked));
+    for mut net in [of(3), Net::of(3)] {
+        net.travels = |body| match body {
+            Body::Refused(_) => PASS_LASTS,
+            _ => Duration::from_millis(20),
+        };
+        net.give(peer(1), Input::Kick(peer(2)));
+        net.run(Duration::from_millis(100));
+        assert!(net.seen[&peer(2)].outputs.contains(&out));
+    }
+}
+
 /// More than are remembered would be forgotten: then nobody new comes in, with whatever pass.
 #[test]
 fn a_session_that_can_remember_no_more_kicks_is_closed() {

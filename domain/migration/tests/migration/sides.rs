@@ -343,9 +343,8 @@ fn who_hears_late_whom_its_side_merged_under_comes_over() {
     assert_eq!((net.host(), net.session(peer(3)).leader()), (peer(4), peer(4)));
 }
 
-/// A side's host gives way to one that came to the session after they were cut apart, so that its member never met the host it is told of: it comes over all the same (I8).
-#[test]
-fn who_never_met_the_host_its_side_merges_under_comes_over() {
+/// Of ten two are cut off from three, and the rest is dead. Those three are led by somebody who came to them meanwhile, and one of the two cannot be host.
+fn led_by_a_newcomer() -> Net {
     let mut net = Net::of(10);
     net.give(peer(3), Input::Suitable(CanBeHost::NotYet));
     net.run(Duration::from_secs(1));
@@ -362,7 +361,52 @@ fn who_never_met_the_host_its_side_merges_under_comes_over() {
     let last = snapshot(net.seen[&peer(4)].tick);
     net.give(peer(4), Input::HandOver { to: Some(peer(20)), why: Handover::Leaves, last });
     step_until(&mut net, |net| [5, 6].iter().all(|id| net.session(peer(*id)).leader() == peer(20)));
+    net
+}
+
+/// A side's host gives way to one that came to the session after they were cut apart, so that its member never met the host it is told of: it comes over all the same (I8).
+#[test]
+fn who_never_met_the_host_its_side_merges_under_comes_over() {
+    let mut net = led_by_a_newcomer();
     net.cut.clear();
     net.run(Duration::from_secs(8));
     assert_eq!([2, 3].map(|id| net.session(peer(id)).leader()), [peer(20); 2]);
+}
+
+/// The same where it has given that host up before they can speak: the one that it obeyed says whom it obeys itself now (I8).
+#[test]
+fn who_waits_in_vain_for_a_host_that_obeys_another_comes_over() {
+    let mut net = led_by_a_newcomer();
+    for other in [2, 4, 5, 6, 20] {
+        net.cut_both(peer(3), peer(other));
+    }
+    net.run(Duration::from_secs(8));
+    net.cut.retain(|(one, other)| [one, other].contains(&&peer(3)));
+    step_until(&mut net, |net| net.session(peer(2)).leader() == peer(20));
+    net.cut.retain(|(one, other)| ![one, other].contains(&&peer(2)) && ![one, other].contains(&&peer(20)));
+    net.run(Duration::from_secs(8));
+    assert_eq!([2, 3].map(|id| net.session(peer(id)).leader()), [peer(20); 2]);
+}
+
+/// And where that host is dead, and both sides have lost as many: whoever it hears of the other says who leads that (I8).
+#[test]
+fn who_never_met_the_host_of_a_side_of_the_same_number_comes_over() {
+    let mut net = Net::of(10);
+    [3, 4, 5, 6].into_iter().for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    for one in [2, 3] {
+        [1, 4, 5, 6, 7, 8, 9, 10, 20].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    step_until(&mut net, |net| net.session(peer(2)).stamp() == ALONE);
+    net.join(peer(20));
+    net.run(Duration::from_secs(3));
+    net.settle_in(peer(20), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    [1, 7, 8, 9, 10].into_iter().for_each(|id| net.kill(peer(id)));
+    step_until(&mut net, |net| [4, 5, 6].iter().all(|id| net.session(peer(*id)).leader() == peer(20)));
+    assert_eq!([3, 5].map(|id| net.session(peer(id)).stamp()), [ALONE; 2]);
+    net.kill(peer(2));
+    net.cut.clear();
+    net.run(Duration::from_secs(10));
+    assert_eq!([3, 5].map(|id| net.session(peer(id)).leader()), [peer(20); 2]);
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
 
-use mainstay_migration::{ActorId, Epoch, Guards, PeerId, Roster, Stamp};
+use mainstay_migration::{ActorId, ChannelId, Epoch, Guards, PeerId, Roster, Stamp};
 
 use super::super::World;
 use super::super::peer::Alive;
@@ -85,6 +85,10 @@ pub(super) fn has<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Bro
     let stranger = roster.members.keys().find(|peer| !let_in.contains(peer));
     ensure(!world.has_lobby() || stranger.is_none(), "nobody plays whom the lobby has not let in", || {
         format!("{id}: {stranger:?}")
+    })?;
+    let channels: BTreeSet<ChannelId> = roster.members.values().copied().collect();
+    ensure(channels.len() == roster.members.len(), "I10: no two play on one channel", || {
+        format!("{id}: {:?}", roster.members)
     })?;
     world.oracle.actors.seen.insert(id, roster);
     Ok(())
