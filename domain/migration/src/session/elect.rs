@@ -33,8 +33,8 @@ impl<G: Guards> Session<G> {
     pub(super) fn elect(&mut self, now: Timestamp) {
         self.watch_giver(now);
         self.watch_quorum(now);
-        let Leadership::Vacant(vacancy) = &self.leadership else { return };
         self.look_elsewhere(now);
+        let Leadership::Vacant(vacancy) = &self.leadership else { return };
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
             if vacancy.asks.is_due(now) {
                 let (peers, round) = self.circle(now, vacancy.asks);
