@@ -14,8 +14,9 @@ use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
 use crate::seal::Sealed;
 use crate::session::event::Begun;
+use crate::session::handover::HANDOVER_MAX;
 use crate::session::reign::{Mandate, Phase, Reign};
-use crate::session::vacancy::Quorum;
+use crate::session::vacancy::{Host, Quorum};
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
@@ -33,8 +34,8 @@ impl<G: Guards> Session<G> {
     pub(super) fn elect(&mut self, now: Timestamp) {
         self.watch_giver(now);
         self.watch_quorum(now);
-        let Leadership::Vacant(vacancy) = &self.leadership else { return };
         self.look_elsewhere(now);
+        let Leadership::Vacant(vacancy) = &self.leadership else { return };
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
             if vacancy.asks.is_due(now) {
                 let (peers, round) = self.circle(now, vacancy.asks);
@@ -58,7 +59,12 @@ impl<G: Guards> Session<G> {
                 now
             }
         };
-        if now >= since + CANDIDATE_PATIENCE {
+        // Whoever gives its session away waits so long itself, and is host as long.
+        let patience = match vacancy.host {
+            Host::HandsOver => HANDOVER_MAX,
+            Host::Gone => CANDIDATE_PATIENCE,
+        };
+        if now >= since + patience {
             vacancy.passed.insert(head);
             vacancy.endorsed = None;
             vacancy.waits = None;
