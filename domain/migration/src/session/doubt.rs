@@ -14,6 +14,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Body, Hears};
 use crate::session::circle::Round;
+use crate::session::crowd::MEMBER_LOST;
 use crate::session::vacancy::{Quorum, Vacancy};
 use crate::session::words::{Cause, WithoutMajority};
 use crate::session::{Contact, Leadership, Session};
@@ -71,7 +72,7 @@ impl<G: Guards> Session<G> {
         self.ask(now, asked);
         self.leadership = Leadership::Doubts(Doubt { since, asks: Some(round) });
         let (missing, hearing) = self.others_miss(now);
-        let confirmed = missing >= self.view().majority() || !G::stands(Guard::Confirmation);
+        let confirmed = missing >= self.who_have_to_miss() || !G::stands(Guard::Confirmation);
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
         } else if hearing == 0 && now >= since + self.patience(now) {
@@ -79,7 +80,7 @@ impl<G: Guards> Session<G> {
         } else if now >= since + CUT_OFF {
             self.fail(now, Cause::Catastrophic, Failure::CutOff);
         } else if self.has_lobby()
-            && self.is_pair()
+            && self.is_pair(now)
             && self.reports_can_be_host()
             && now >= since + PAIR_PATIENCE
         {
@@ -88,9 +89,24 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Newcomers play before they vote.
-    fn is_pair(&self) -> bool {
-        self.view().members.len().max(self.roster.members.len()) <= 2
+    /// How many have to miss the host: a majority. Under a lobby nobody votes, and a host that died right after it took over may have left the
+    /// one that went before it in its view: whoever has said that it goes misses nobody.
+    fn who_have_to_miss(&self) -> usize {
+        if !self.has_lobby() {
+            return self.view().majority();
+        }
+        let has_left = |peer: &&PeerId| self.contacts.get(peer).is_some_and(Contact::has_left);
+        let gone = self.view().members.keys().filter(has_left).count();
+        (self.view().members.len() - gone) / 2 + 1
+    }
+
+    /// Whether there is nobody to ask but the host. Newcomers play before they vote; and of those in the lists some may have gone, or died with an earlier
+    /// host: everybody hears the standbys, so whoever hears none is alone with it.
+    fn is_pair(&self, now: Timestamp) -> bool {
+        let is_here = |contact: &Contact| !contact.has_left() && contact.rhythm.silence(now) < MEMBER_LOST;
+        let is_member = |peer: &PeerId| self.is_voter(*peer) || self.roster.members.contains_key(peer);
+        let others = self.contacts.iter().filter(|(peer, contact)| is_member(peer) && is_here(contact));
+        others.count() <= 1
     }
 
     fn patience(&self, now: Timestamp) -> Duration {
@@ -98,7 +114,7 @@ impl<G: Guards> Session<G> {
         let misses = |contact: &Contact| says(contact, now, Hears::No);
         let is_agreed = self.fork.is_some() && self.contacts.values().any(misses);
         let goes_on = self.config.without_majority == WithoutMajority::Fork && !self.has_lobby();
-        if (self.is_pair() || is_agreed) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
+        if (self.is_pair(now) || is_agreed) && goes_on { PAIR_PATIENCE } else { QUORUM_PATIENCE }
     }
 
     /// Asks whether they hear the host, but for whoever has just said that it does not.

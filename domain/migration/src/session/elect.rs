@@ -14,8 +14,9 @@ use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
 use crate::seal::Sealed;
 use crate::session::event::Begun;
+use crate::session::handover::HANDOVER_MAX;
 use crate::session::reign::{Mandate, Phase, Reign};
-use crate::session::vacancy::Quorum;
+use crate::session::vacancy::{Host, Quorum};
 use crate::session::words::{Acting, Cause, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
@@ -58,9 +59,14 @@ impl<G: Guards> Session<G> {
                 now
             }
         };
+        // Whoever gives its session away waits so long itself, and is host as long.
+        let patience = match vacancy.host {
+            Host::HandsOver => HANDOVER_MAX,
+            Host::Gone => CANDIDATE_PATIENCE,
+        };
         // Whom the lobby has not answered meanwhile knows nothing of the other's fault, and would ask in vain itself: such a word may be on its
         // way still when all play on without a lobby, and be granted when that is back.
-        if now >= since + CANDIDATE_PATIENCE && !self.line.is_unanswered_since(since) {
+        if now >= since + patience && !self.line.is_unanswered_since(since) {
             vacancy.passed.insert(head);
             vacancy.endorsed = None;
             vacancy.waits = None;

@@ -69,7 +69,8 @@ pub(super) struct Line {
 /// Which sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beat {
-    Renews(Epoch),
+    /// With how soon it may be missed: whoever hears fewer or more than it just did says so at once.
+    Renews(Epoch, Pace),
     Misses(Epoch),
 }
 
@@ -142,8 +143,9 @@ impl<G: Guards> Session<G> {
             return;
         }
         let epoch = self.ballot.epoch();
+        let pace = if self.hears(now).nth(1).is_none() { Pace::Quick } else { Pace::Usual };
         let beat = match &self.leadership {
-            Leadership::Reigns(_) if self.fork.is_none() => Beat::Renews(epoch),
+            Leadership::Reigns(_) if self.fork.is_none() => Beat::Renews(epoch, pace),
             Leadership::Doubts(_) => Beat::Misses(epoch),
             Leadership::Vacant(_) if self.has_lost_host() => Beat::Misses(epoch),
             Leadership::Vacant(_)
@@ -152,22 +154,21 @@ impl<G: Guards> Session<G> {
             | Leadership::Outside { .. }
             | Leadership::Over => return,
         };
-        if matches!(beat, Beat::Renews(_)) {
+        if matches!(beat, Beat::Renews(..)) {
             self.keep_bearers(now);
         }
-        let pace = if self.hears(now).nth(1).is_none() { Pace::Quick } else { Pace::Usual };
-        let every = match (beat, pace) {
-            (Beat::Renews(_), Pace::Quick) => RENEW_QUICKLY_EVERY,
-            (Beat::Renews(_), Pace::Usual) if self.line.waits.is_some() => RENEW_AGAIN,
-            (Beat::Renews(_), Pace::Usual) => RENEW_EVERY,
-            (Beat::Misses(_), Pace::Quick | Pace::Usual) => MISSES_EVERY,
+        let every = match beat {
+            Beat::Renews(_, Pace::Quick) => RENEW_QUICKLY_EVERY,
+            Beat::Renews(_, Pace::Usual) if self.line.waits.is_some() => RENEW_AGAIN,
+            Beat::Renews(_, Pace::Usual) => RENEW_EVERY,
+            Beat::Misses(_) => MISSES_EVERY,
         };
         if self.line.beat.is_some_and(|(at, before)| before == beat && now < at + every) {
             return;
         }
         self.line.beat = Some((now, beat));
         let question = match beat {
-            Beat::Renews(epoch) => Question::Renew { epoch, pace, hears: self.heard(now) },
+            Beat::Renews(epoch, pace) => Question::Renew { epoch, pace, hears: self.heard(now) },
             Beat::Misses(epoch) => Question::Misses { epoch },
         };
         self.ask_lobby(now, question);

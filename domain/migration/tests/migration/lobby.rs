@@ -10,6 +10,7 @@ use mainstay_migration::{
     Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
 };
 
+use crate::joins::step_until;
 use crate::net::{Net, granted, peer, snapshot};
 
 fn of(count: u128) -> Net {
@@ -30,6 +31,33 @@ fn of_two_players_the_survivor_is_confirmed_by_the_lobby() {
     let reports = &net.seen[&peer(2)].reports;
     assert_eq!(reports.len(), 1);
     assert_eq!(reports[0].cause, Cause::Catastrophic);
+}
+
+/// How soon a host may be missed goes by how many it hears, and that can change at any time: it says so at once, and not with its next renewal.
+#[test]
+fn who_hears_one_member_any_more_says_so_at_once() {
+    let mut net = of(3);
+    step_until(&mut net, |net| net.now.since(net.lobby.renewed) < Duration::from_millis(2));
+    assert_eq!(net.lobby.patience, Duration::from_secs(4));
+    net.give(peer(3), Input::Leave);
+    net.run(Duration::from_millis(200));
+    assert_eq!(net.lobby.patience, Duration::from_secs(1));
+}
+
+/// A host leaves, and the next one dies before it has written who is left: whoever has said that it goes is not asked whether it misses anybody, be one
+/// left or two.
+#[test]
+fn who_has_left_keeps_nobody_from_missing_the_next_host() {
+    for count in [3, 4] {
+        let mut net = of(count);
+        net.give(peer(1), Input::Leave);
+        net.kill(peer(1));
+        step_until(&mut net, |net| (3..=count).all(|id| net.session(peer(id)).leader() == peer(2)));
+        assert!(net.session(peer(3)).view().members.contains_key(&peer(1)));
+        net.kill(peer(2));
+        net.run(Duration::from_secs(2));
+        assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(3), Stamp::certified(Epoch(3))));
+    }
 }
 
 /// Of two players one pauses for longer than the survivor of two without a lobby waits: here the lobby hears it, and nothing moves.

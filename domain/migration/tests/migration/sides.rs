@@ -410,3 +410,32 @@ fn who_never_met_the_host_of_a_side_of_the_same_number_comes_over() {
     net.run(Duration::from_secs(10));
     assert_eq!([3, 5].map(|id| net.session(peer(id)).leader()), [peer(20); 2]);
 }
+
+/// Who is left alone on a side that lost its majority long ago has nobody to ask: it goes on as soon as of two players the other would.
+#[test]
+fn who_is_left_alone_on_a_side_does_not_ask_the_dead() {
+    let mut net = Net::of(7);
+    [1, 4, 5, 6, 7].into_iter().for_each(|id| net.kill(peer(id)));
+    step_until(&mut net, |net| net.session(peer(3)).stamp() == ALONE);
+    net.run(Duration::from_secs(6));
+    net.kill(peer(2));
+    net.run(Duration::from_secs(2));
+    assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(3), Stamp { fork: 2, ..ALONE }));
+}
+
+/// A side's host gives way to another that has no majority with it either, and finds that out after a second: the members wait for that one as long as their host
+/// does, and nobody goes on alone meanwhile.
+#[test]
+fn whom_a_host_gives_way_to_is_waited_for_as_long_as_it_waits() {
+    let mut net = Net::of(10);
+    for one in [2, 3] {
+        [4, 5, 6].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    [1, 7, 8, 9, 10].into_iter().for_each(|id| net.kill(peer(id)));
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_secs(6));
+    net.travels = |_| Duration::from_millis(150);
+    net.cut.clear();
+    step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).leader() == peer(4)));
+    assert!([3, 5, 6].iter().all(|id| net.seen[&peer(*id)].led_from.is_none()));
+}
