@@ -17,7 +17,7 @@ use crate::up::doors::Door;
 pub use self::ask::Ask;
 pub use self::lobby::{LobbyVerb, OnOff, SessionVerb};
 pub use self::matching::{
-    BackfillVerb, DrawVerb, ListOf, MatchVerb, OfQueue, OneQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
+    BackfillVerb, DrawVerb, ListOf, MatchVerb, OfQueue, OneTicket, QueueVerb, TicketVerb, Waiting,
 };
 pub use self::output::{Colour, Format, Output, Reader, Time};
 pub use self::reach::{ContextVerb, PlainHttp, Reach};

@@ -267,6 +267,24 @@ fn nobody_is_host_before_its_game_says_so() {
     assert_eq!(net.host(), peer(3));
 }
 
+/// "all clients will initially report that they are unsuitable as a host of any session they connect to": without a word of its game, also where
+/// nobody else can be host; and it is one as soon as its game has said so.
+#[test]
+fn who_has_just_come_is_unsuitable_before_its_game_says_anything() {
+    let mut net = Net::of(2);
+    net.join(peer(3));
+    net.run(Duration::from_secs(3));
+    assert!(net.peers.contains_key(&peer(3)), "it is in");
+    net.give(peer(2), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    assert!(net.seen[&peer(3)].reports.is_empty(), "nobody can be host yet");
+    net.settle_in(peer(3), CanBeHost::Yes);
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.host(), peer(3));
+}
+
 /// "the game deems that the client has sufficient information": it may do so while there is no host.
 #[test]
 fn whose_game_says_so_while_there_is_no_host_is_one() {

@@ -201,9 +201,7 @@ pub(super) fn read_json(file: &Path) -> Result<Value, Failure> {
             .and_then(|file| file.take(BYTES_MAX).read_to_end(&mut text))
             .map_err(unread)?;
     }
-    // Editors of some systems write a mark of their own before it.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-    serde_json::from_slice(text).map_err(|error| {
+    serde_json::from_slice(mainstay_wire::object::unmarked(&text)).map_err(|error| {
         Failure::new(Exit::Usage, "MS-U039", format!("{} is not JSON", file.display()))
             .why(error)
             .fix("mend it there; what is written as in mainstay.yaml goes by mainstay apply")

@@ -12,6 +12,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use mainstay_wire::object::unmarked;
 use mainstay_wire::playfab::{Success, types};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,7 +52,7 @@ pub(super) struct Asked {
 impl Asked {
     /// What the call is asked with. An empty body is an empty object: some calls need nothing.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        let body = self.body.trim_ascii();
+        let body = unmarked(&self.body).trim_ascii();
         let body = if body.is_empty() { b"{}" } else { body };
         let whole: Value = serde_json::from_slice(body).map_err(|error| Refusal::no_json_body(&error))?;
         if !whole.is_object() {

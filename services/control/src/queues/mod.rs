@@ -8,6 +8,7 @@ mod builds;
 mod changes;
 mod hosts;
 mod passes;
+mod payload;
 mod placement;
 mod reach;
 mod watched;
