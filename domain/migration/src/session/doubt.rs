@@ -72,7 +72,7 @@ impl<G: Guards> Session<G> {
         self.ask(now, asked);
         self.leadership = Leadership::Doubts(Doubt { since, asks: Some(round) });
         let (missing, hearing) = self.others_miss(now);
-        let confirmed = missing >= self.who_have_to_miss() || !G::stands(Guard::Confirmation);
+        let confirmed = missing >= self.who_have_to_miss(now) || !G::stands(Guard::Confirmation);
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
         } else if hearing == 0 && now >= since + self.patience(now) {
@@ -89,15 +89,19 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// How many have to miss the host: a majority. Under a lobby nobody votes, and a host that died right after it took over may have left the
-    /// one that went before it in its view: whoever has said that it goes misses nobody.
-    fn who_have_to_miss(&self) -> usize {
+    /// How many have to miss the host: a majority. Under a lobby nobody votes, and a host that died right after it took over may have left those in its
+    /// view that went before it: whoever has said that it goes misses nobody, nor does a host before this one that is missed, too.
+    fn who_have_to_miss(&self, now: Timestamp) -> usize {
         if !self.has_lobby() {
             return self.view().majority();
         }
-        let has_left = |peer: &&PeerId| self.contacts.get(peer).is_some_and(Contact::has_left);
-        let gone = self.view().members.keys().filter(has_left).count();
-        (self.view().members.len() - gone) / 2 + 1
+        let has_gone = |peer: &PeerId, contact: &Contact| {
+            let is_former = *peer != self.leader() && self.ballot.was_host(*peer);
+            contact.has_left() || is_former && contact.is_lost(now)
+        };
+        let members = self.view().members.keys();
+        let gone = members.filter(|peer| self.contacts.get(peer).is_some_and(|it| has_gone(peer, it)));
+        (self.view().members.len() - gone.count()) / 2 + 1
     }
 
     /// Whether there is nobody to ask but the host. Newcomers play before they vote; and of those in the lists some may have gone, or died with an earlier

@@ -143,9 +143,12 @@ impl<G: Guards> Session<G> {
             return;
         }
         let epoch = self.ballot.epoch();
-        let pace = if self.hears(now).nth(1).is_none() { Pace::Quick } else { Pace::Usual };
         let beat = match &self.leadership {
-            Leadership::Reigns(_) if self.fork.is_none() => Beat::Renews(epoch, pace),
+            Leadership::Reigns(reign) if self.fork.is_none() => {
+                // Hosts that were given up go as soon as they are silent, or say so: they miss nobody.
+                let others = self.hears(now).filter(|peer| !reign.remove.contains(peer)).count();
+                Beat::Renews(epoch, if others > 1 { Pace::Usual } else { Pace::Quick })
+            }
             Leadership::Doubts(_) => Beat::Misses(epoch),
             Leadership::Vacant(_) if self.has_lost_host() => Beat::Misses(epoch),
             Leadership::Vacant(_)

@@ -60,6 +60,20 @@ fn who_has_left_keeps_nobody_from_missing_the_next_host() {
     }
 }
 
+/// Three hosts die one after another, each as soon as it is obeyed: those that went before are not asked whether they miss the third.
+#[test]
+fn hosts_that_died_keep_nobody_from_missing_the_next() {
+    let mut net = of(5);
+    for host in 1..=2 {
+        net.kill(peer(host));
+        step_until(&mut net, |net| (host + 2..=5).all(|id| net.session(peer(id)).leader() == peer(host + 1)));
+    }
+    assert!((1..=2).all(|id| net.session(peer(4)).view().members.contains_key(&peer(id))));
+    net.kill(peer(3));
+    net.run(Duration::from_secs(2));
+    assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(4), Stamp::certified(Epoch(4))));
+}
+
 /// Of two players one pauses for longer than the survivor of two without a lobby waits: here the lobby hears it, and nothing moves.
 #[test]
 fn of_two_players_a_pause_moves_nothing() {
