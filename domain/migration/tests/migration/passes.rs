@@ -151,10 +151,8 @@ fn who_was_thrown_out_does_not_come_back_with_its_old_pass() {
 fn who_reads_that_it_was_thrown_out_is_out() {
     let out = Output::Ended(End::Refused(Closed::Kicked));
     for mut net in [of(3), Net::of(3)] {
-        net.travels = |body| match body {
-            Body::Refused(_) => PASS_LASTS,
-            _ => Duration::from_millis(20),
-        };
+        net.travels =
+            |body| Duration::from_millis(if matches!(body, Body::Refused(_)) { 60_000 } else { 20 });
         net.give(peer(1), Input::Kick(peer(2)));
         net.run(Duration::from_millis(100));
         assert!(net.seen[&peer(2)].outputs.contains(&out));
