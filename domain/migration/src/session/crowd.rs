@@ -514,10 +514,6 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn be_redirected(&mut self, now: Timestamp, from: PeerId, host: PeerId) {
         let stepped_down = from == self.leader();
-        // Whoever sends one to a host obeys it, and is no candidate of this side.
-        if let Some(contact) = self.contacts.get_mut(&from) {
-            contact.obeys = Some(host);
-        }
         match &self.leadership {
             // The host of this side obeys another now, and nobody told.
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
