@@ -486,7 +486,7 @@ mod tests {
         let mut held = Held::default();
         let mut tell = |why: Over| code(&held.tell(Event::Over(why)));
         let codes: BTreeSet<String> = ends.map(Over::Ended).chain(others).map(&mut tell).collect();
-        assert_eq!(codes.len(), 18, "{codes:?}");
+        assert_eq!(codes.len(), 19, "{codes:?}");
         assert!(codes.iter().all(|code| code.len() == 7 && code.starts_with("MS-S2")), "{codes:?}");
         assert_eq!(tell(Over::Refused(Closed::Full)), tell(Over::Ended(End::Refused(Closed::Full))));
         assert_eq!(tell(Over::Ended(End::Left)), "");

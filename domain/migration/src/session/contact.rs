@@ -25,6 +25,8 @@ pub(super) struct Contact {
     pub(super) told: Stamp,
     /// Which host that was: sides of one number have one each.
     pub(super) obeys: Option<PeerId>,
+    /// When it last sent this peer to another host, which it obeys.
+    pub(super) sent_on: Option<Timestamp>,
     /// Which state it holds while that is not the newest, and since when.
     pub(super) lacks: Option<(StateId, Timestamp)>,
     /// Whether it hears the host, as it last told, and when.
@@ -63,6 +65,7 @@ impl Contact {
             holds: StateId::NONE,
             told: Stamp::NOBODY,
             obeys: None,
+            sent_on: None,
             lacks: None,
             hears: None,
             early: None,

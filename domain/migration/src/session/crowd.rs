@@ -514,6 +514,9 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn be_redirected(&mut self, now: Timestamp, from: PeerId, host: PeerId) {
         let stepped_down = from == self.leader();
+        if let Some(contact) = self.contacts.get_mut(&from) {
+            contact.sent_on = Some(now);
+        }
         match &self.leadership {
             // The host of this side obeys another now, and nobody told.
             Leadership::Follows | Leadership::Doubts(_) if stepped_down => {

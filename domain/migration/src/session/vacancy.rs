@@ -163,14 +163,15 @@ impl<G: Guards> Session<G> {
         matches!(&self.leadership, Leadership::Vacant(vacancy) if vacancy.host == Host::Gone)
     }
 
-    /// Whether nobody with this peer can be host, and that for so long that whoever leads is come to, also where a majority misses the host. Whoever obeys another is
-    /// not with it, nor is who is silent.
+    /// Whether nobody with this peer can be host, and that for so long that whoever leads is come to, also where a majority misses the host. Whoever obeys another, or has just
+    /// sent this peer on to one, is not with it, nor is who is silent.
     pub(super) fn waits_in_vain(&self, now: Timestamp) -> bool {
         let Leadership::Vacant(vacancy) = &self.leadership else { return false };
         let leader = self.leader();
         let is_elsewhere = |contact: &Contact| {
             let obeys_another = contact.obeys.is_some_and(|host| host != leader);
-            obeys_another || contact.has_left() || contact.rhythm.silence(now) >= MEMBER_LOST
+            let has_sent_on = contact.sent_on.is_some_and(|at| now.since(at) < QUORUM_PATIENCE);
+            obeys_another || has_sent_on || contact.has_left() || contact.rhythm.silence(now) >= MEMBER_LOST
         };
         let is_out = |peer: PeerId| {
             if peer == self.me() {
