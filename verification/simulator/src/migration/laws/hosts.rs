@@ -150,7 +150,11 @@ pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> R
     let named = world.oracle.elections.named.get(&id).copied();
     // What a member that storms says of itself others take for true, as they have to.
     let is_unnamed = |since: &Micros| named.is_none_or(|named| named < *since) && !world.has_stormed(id);
-    let since = cannot_be_since(world, id).filter(is_unnamed);
+    // What the lobby granted while it could be, it may hear much later.
+    let certified =
+        world.oracle.crowned_at.get(&stamp.epoch).filter(|_| world.has_lobby() && stamp.fork == 0);
+    let is_ungranted = |since: &Micros| certified.is_none_or(|at| *at >= since + KNOWN_WITHIN);
+    let since = cannot_be_since(world, id).filter(is_unnamed).filter(is_ungranted);
     ensure(since.is_none(), "I7: nobody is host who cannot be", || {
         format!("{id} leads {stamp:?}, and cannot be host since {since:?} µs")
     })?;
