@@ -30,6 +30,7 @@ pub const OWNERS: &[(&str, &str)] = &[
     ("S22", "mainstay-tugboat"),
     ("S23", "mainstay-peer"),
     ("S24", "mainstay-peer"),
+    ("S25", "mainstay-peer"),
     ("S3", "mainstay-supervisor"),
     ("S4", "mainstay-agent"),
     ("S5", "mainstay-agent"),
