@@ -133,16 +133,17 @@ fn of(name: &str) -> Option<Type> {
 /// Everything of a body that is of another type than it should be, each with its place: `Members[6].Attributes`.
 #[must_use]
 pub fn faults(body: &Value) -> Vec<Fault> {
-    let mut found = Found { faults: Vec::new(), sought: Sought::Everything };
-    fields(body, "", &mut found);
-    found.faults.truncate(FAULTS_MAX);
-    found.faults
+    look(body, Sought::Everything)
 }
 
 /// Lists where objects are needed, and `null` among them: the former a reader would take for their fields, the latter it has no words for.
 #[must_use]
 pub fn no_objects(body: &Value) -> Vec<Fault> {
-    let mut found = Found { faults: Vec::new(), sought: Sought::NoObjects };
+    look(body, Sought::NoObjects)
+}
+
+fn look(body: &Value, sought: Sought) -> Vec<Fault> {
+    let mut found = Found { faults: Vec::new(), sought };
     fields(body, "", &mut found);
     found.faults.truncate(FAULTS_MAX);
     found.faults
