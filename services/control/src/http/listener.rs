@@ -57,11 +57,12 @@ async fn serve_one(
 ) {
     let mut connections = JoinSet::new();
     loop {
+        // Nothing else may end this wait: one that waits for a place would be dropped unanswered, by those who make room for it most of all.
         let (stream, place) = tokio::select! {
             () = raised(&mut closed) => break,
             accepted = visited(&listener, &crowd) => accepted,
-            Some(_ended) = connections.join_next() => continue,
         };
+        while connections.try_join_next().is_some() {}
         let (tls, router, mut closed) = (tls.clone(), router.clone(), closed.clone());
         let mut visitor = crowd.visitor();
         connections.spawn(async move {
