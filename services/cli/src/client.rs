@@ -99,6 +99,19 @@ pub struct Credentials {
     /// What proves the title to them (`X-SecretKey`); likewise.
     #[serde(default)]
     pub playfab_secret_key: String,
+    /// The one before, which proves it as well for as long as it stands here: until every game server knows the other.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub playfab_former_secret_key: String,
+}
+
+impl Credentials {
+    /// Whatever proves the title.
+    pub fn title_secrets(&self) -> impl Iterator<Item = &str> {
+        [&self.playfab_secret_key, &self.playfab_former_secret_key]
+            .into_iter()
+            .map(String::as_str)
+            .filter(|secret| !secret.is_empty())
+    }
 }
 
 /// The name of the file with the ports.

@@ -134,12 +134,55 @@ enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+/// The code of the refusal of whoever comes from another host without TLS.
+pub(crate) const NO_TLS: &str = "MS-A006";
+/// What they are told.
+pub(crate) const NO_TLS_WHY: &str = "from another host this port speaks TLS alone";
+/// What they may do.
+pub(crate) const NO_TLS_FIX: &str = "use https:// and trust tls/ca.pem of the data directory";
+
+/// That refusal, in the words of the face that was called.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
+}
+
+impl Refused {
+    /// In our own words.
+    pub(crate) fn natively() -> Self {
+        let problem = Problem {
+            status: 400,
+            code: NO_TLS.to_owned(),
+            title: "Bad Request".to_owned(),
+            detail: NO_TLS_WHY.to_owned(),
+            fix: Some(NO_TLS_FIX.to_owned()),
+            docs: Problem::docs_of(NO_TLS),
+            instance: String::new(),
+            problems: Vec::new(),
+            certificate: None,
+        };
+        // Texts and numbers always become JSON.
+        Self {
+            content_type: Problem::CONTENT_TYPE,
+            body: serde_json::to_string(&problem).unwrap_or_default(),
+        }
+    }
+}
+
+/// What protects the connections of a face.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) refuses: fn() -> Refused,
+}
+
 /// Greets a connection whose first byte may take `patience` to come. `None` where it is not to be served; it has been told
 /// why where it could be.
 pub(crate) async fn greet(
     stream: TcpStream,
     place: Option<OwnedSemaphorePermit>,
-    tls: Option<&TlsAcceptor>,
+    guard: &Guard,
     patience: Duration,
 ) -> Option<Wire> {
     let address = stream.peer_addr().ok()?;
@@ -151,7 +194,7 @@ pub(crate) async fn greet(
         return None;
     }
     let wire = |stream, protected| Wire { stream, peer: Peer { address, protected }, _place: place };
-    match tls {
+    match &guard.tls {
         Some(tls) if first == [TLS_HANDSHAKE] => {
             match tokio::time::timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
                 Ok(Ok(stream)) => Some(wire(Stream::Tls(Box::new(stream)), Protected::Tls)),
@@ -164,32 +207,18 @@ pub(crate) async fn greet(
         }
         Some(_) | None if is_loopback(address.ip()) => Some(wire(Stream::Plain(stream), Protected::Loopback)),
         Some(_) | None => {
-            refuse(stream, address).await;
+            refuse(stream, address, (guard.refuses)()).await;
             None
         }
     }
 }
 
 /// Tells a caller without TLS that this is no place for it.
-async fn refuse(mut stream: TcpStream, address: SocketAddr) {
-    const CODE: &str = "MS-A006";
-    tracing::warn!(%address, code = CODE, "a connection from another host came without TLS; it was refused");
-    let problem = Problem {
-        status: 400,
-        code: CODE.to_owned(),
-        title: "Bad Request".to_owned(),
-        detail: "from another host this port speaks TLS alone".to_owned(),
-        fix: Some("use https:// and trust tls/ca.pem of the data directory".to_owned()),
-        docs: Problem::docs_of(CODE),
-        instance: String::new(),
-        problems: Vec::new(),
-        certificate: None,
-    };
-    let body = serde_json::to_string(&problem).unwrap_or_default();
+async fn refuse(mut stream: TcpStream, address: SocketAddr, Refused { content_type, body }: Refused) {
+    tracing::warn!(%address, code = NO_TLS, "a connection from another host came without TLS; it was refused");
     let answer = format!(
-        "HTTP/1.1 400 Bad Request\r\ncontent-type: {}\r\nmainstay-code: {CODE}\r\ncontent-length: {}\r\nconnection: \
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: {content_type}\r\nmainstay-code: {NO_TLS}\r\ncontent-length: {}\r\nconnection: \
          close\r\n\r\n{body}",
-        Problem::CONTENT_TYPE,
         body.len()
     );
     // It is refused whether or not it hears why. What it said is read first: closing over unread bytes would cut the answer.

@@ -12,14 +12,13 @@ use mainstay_runtime::{Growth, MAILBOX_MAX, Shard, StoredCodec};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio_rustls::TlsAcceptor;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
 use crate::allowance::Allowance;
 use crate::chronicle::Told;
 use crate::config::{Config, Listen, Offered, as_told};
-use crate::doors::{self, Wire};
+use crate::doors::{self, Guard, Refused, Wire};
 use crate::editor::Editor;
 use crate::error::{ApplyError, StartError};
 use crate::far_files::FarFiles;
@@ -27,7 +26,7 @@ use crate::http::{Access, App, Issuer, TokenKeys, accept, raised, router, serve,
 use crate::invitations::Invitations;
 use crate::lobby::{Lobbies, Offers};
 use crate::objects::Objects;
-use crate::playfab::Opened;
+use crate::playfab::{self, Opened};
 use crate::providers::{Errands, LastWords, Office};
 use crate::publish::Publisher;
 use crate::queues::{Placement, QueueError, Queues};
@@ -196,8 +195,9 @@ impl Control {
         handle.serving.push(tokio::spawn(office.run(owed, closed.clone())));
         let identity = playfab.as_ref().map(|open| Arc::clone(&open.identity));
         if let Some(Opened { listeners, router, identity, .. }) = playfab {
+            let guard = Guard { tls: faces.clone(), refuses: playfab::no_tls };
             handle.serving.push(tokio::spawn(identity.keep(Arc::clone(&config.clock), closed.clone())));
-            handle.serving.push(tokio::spawn(serve(listeners, faces.clone(), router, closed.clone())));
+            handle.serving.push(tokio::spawn(serve(listeners, guard, router, closed.clone())));
         }
         let app = Arc::new(App {
             catalog,
@@ -247,14 +247,16 @@ impl Control {
             closed.clone(),
             watching,
         );
-        handle.serving.push(tokio::spawn(serve(api, faces, router(app), closed.clone())));
+        let guard = Guard { tls: faces, refuses: Refused::natively };
+        handle.serving.push(tokio::spawn(serve(api, guard, router(app), closed.clone())));
         if let Some(stun) = stun {
             handle.serving.push(tokio::spawn(stun.serve(closed.clone())));
         }
         if let Some(relay) = relay {
             handle.serving.push(tokio::spawn(relay.serve(closed.clone())));
         }
-        handle.serving.push(tokio::spawn(serve_agents(agents, agents_tls, streams, closed, fail)));
+        let guard = Guard { tls: agents_tls, refuses: Refused::natively };
+        handle.serving.push(tokio::spawn(serve_agents(agents, guard, streams, closed, fail)));
         Ok(handle)
     }
 }
@@ -479,7 +481,7 @@ async fn keep(
 
 async fn serve_agents(
     listeners: Vec<TcpListener>,
-    tls: Option<TlsAcceptor>,
+    guard: Guard,
     streams: Streams,
     closed: watch::Receiver<bool>,
     fail: watch::Sender<Option<Arc<str>>>,
@@ -488,7 +490,7 @@ async fn serve_agents(
     let places = Arc::new(Semaphore::new(AGENT_CONNECTIONS_MAX));
     for listener in listeners {
         let closed = closed.clone();
-        tokio::spawn(greet_agents(listener, tls.clone(), Arc::clone(&places), greeted.clone(), closed));
+        tokio::spawn(greet_agents(listener, guard.clone(), Arc::clone(&places), greeted.clone(), closed));
     }
     drop(greeted);
     let (link, join, given) = streams.into_services();
@@ -508,7 +510,7 @@ async fn serve_agents(
 
 async fn greet_agents(
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    guard: Guard,
     places: Arc<Semaphore>,
     greeted: mpsc::Sender<std::io::Result<Wire>>,
     mut closed: watch::Receiver<bool>,
@@ -518,9 +520,9 @@ async fn greet_agents(
             () = raised(&mut closed) => return,
             accepted = accept(&listener, &places) => accepted,
         };
-        let (tls, greeted) = (tls.clone(), greeted.clone());
+        let (guard, greeted) = (guard.clone(), greeted.clone());
         tokio::spawn(async move {
-            if let Some(wire) = doors::greet(stream, place, tls.as_ref(), HELLO_WITHIN).await {
+            if let Some(wire) = doors::greet(stream, place, &guard, HELLO_WITHIN).await {
                 // Nobody serves any more: the control plane is ending.
                 let _ending = greeted.send(Ok(wire)).await;
             }

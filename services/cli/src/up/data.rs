@@ -46,18 +46,23 @@ pub fn credentials(data_dir: &Path, wanted: Option<&str>) -> Result<Credentials,
     }
 }
 
-/// The credentials with a title, which a file of before there was one has not. A title once taken stays: the ids of its players are made
-/// of it.
+/// The credentials with a title and its secret, which a file of before there were such has not, nor one whose secret was taken out to have
+/// another. A title once taken stays: the ids of its players are made of it.
 fn titled(data_dir: &Path, known: Credentials, wanted: Option<&str>) -> Result<Credentials, Failure> {
-    if !known.title_id.is_empty() && !known.playfab_secret_key.is_empty() {
-        return match wanted {
-            Some(wanted) if !wanted.eq_ignore_ascii_case(&known.title_id) => {
-                Err(other_title(data_dir, &known.title_id, wanted))
-            }
-            Some(_) | None => Ok(known),
-        };
+    let has_title = !known.title_id.is_empty();
+    if let Some(wanted) = wanted
+        && has_title
+        && !wanted.eq_ignore_ascii_case(&known.title_id)
+    {
+        return Err(other_title(data_dir, &known.title_id, wanted));
     }
-    let titled = Credentials { title_id: title(wanted)?, playfab_secret_key: secret()?, ..known };
+    let has_secret = !known.playfab_secret_key.is_empty();
+    if has_title && has_secret {
+        return Ok(known);
+    }
+    let title_id = if has_title { known.title_id } else { title(wanted)? };
+    let playfab_secret_key = if has_secret { known.playfab_secret_key } else { secret()? };
+    let titled = Credentials { title_id, playfab_secret_key, ..known };
     write(data_dir, CREDENTIALS_FILE, &titled)?;
     Ok(titled)
 }
@@ -91,6 +96,7 @@ fn make_credentials(wanted: Option<&str>) -> Result<Credentials, Failure> {
         join_token: secret()?,
         title_id: title(wanted)?,
         playfab_secret_key: secret()?,
+        playfab_former_secret_key: String::new(),
     })
 }
 
@@ -144,5 +150,25 @@ mod tests {
         assert_eq!(known.len(), 8, "{known}");
         let refused = credentials(made_up.path(), Some("1A2B3")).err();
         assert_eq!(refused.map(|failure| failure.code).as_deref(), Some("MS-U051"));
+    }
+
+    /// Issue 4: "keys that rotate without logging everyone out": the title's secret as well, and its players stay who they are.
+    #[test]
+    fn the_titles_secret_is_changed_by_taking_it_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let known = credentials(dir.path(), None).unwrap();
+        let taken_out = Credentials {
+            playfab_secret_key: String::new(),
+            playfab_former_secret_key: known.playfab_secret_key.clone(),
+            ..known.clone()
+        };
+        write(dir.path(), CREDENTIALS_FILE, &taken_out).unwrap();
+        let changed = credentials(dir.path(), None).unwrap();
+        assert_eq!(changed.title_id, known.title_id);
+        assert_ne!(changed.playfab_secret_key, known.playfab_secret_key);
+        assert_eq!(
+            changed.title_secrets().collect::<Vec<_>>(),
+            [&changed.playfab_secret_key, &known.playfab_secret_key]
+        );
     }
 }

@@ -239,7 +239,11 @@ impl Up<'_> {
             listen,
             title: mainstay_control::Title {
                 id: self.credentials.title_id.as_str().into(),
-                secret_sha256: sha2::Sha256::digest(self.credentials.playfab_secret_key.as_bytes()).into(),
+                secrets_sha256: self
+                    .credentials
+                    .title_secrets()
+                    .map(|secret| sha2::Sha256::digest(secret).into())
+                    .collect(),
                 dir: self.data_dir.join("identity"),
             },
             logins: self.logins(),

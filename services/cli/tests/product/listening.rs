@@ -108,6 +108,14 @@ fn beyond_loopback_the_api_speaks_tls_of_its_own_authority_and_nothing_else() {
         let answer = exchange(TcpStream::connect(address(&door)).unwrap(), &host, "/v1/status", &basic(&up));
         assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("MS-A006"), "{what}: {answer}");
     }
+    // The compatible face says so in its own shape, which its SDKs read.
+    let door = urls(&up, "playfab").into_iter().find(|url| url.starts_with("https://")).unwrap();
+    let answer = exchange(TcpStream::connect(address(&door)).unwrap(), &host, "/Match/GetMatch", &basic(&up));
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("mainstay-code: MS-A006"), "{head}");
+    let told: Value = serde_json::from_str(body).unwrap();
+    assert_eq!((&told["code"], &told["error"]), (&400.into(), &"InvalidRequest".into()), "{told}");
+    assert!(told["errorMessage"].as_str().unwrap().contains("https://"), "{told}");
     // On loopback it answers in the clear, and over TLS as well.
     let here = up.file("ports.json")["api"].as_str().unwrap().to_owned();
     let answer =

@@ -12,11 +12,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 use tower::util::{MapRequest, MapResponse};
 
 use super::crowd::{Crowd, Visitor};
-use crate::doors::{Wire, greet};
+use crate::doors::{Guard, Wire, greet};
 
 /// How long a connection may stand idle, or take to say what it wants. Longer than the pools of clients keep theirs (60 s
 /// and less), so that a connection is not closed under a call.
@@ -27,30 +26,30 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serves on every listener until told to close; then lets calls that are being answered end.
 pub(crate) async fn serve(
     listeners: Vec<TcpListener>,
-    tls: Option<TlsAcceptor>,
+    guard: Guard,
     router: Router,
     closed: watch::Receiver<bool>,
 ) {
-    serve_many(listeners, tls, router, Crowd::of(Crowd::STANDARD), closed).await;
+    serve_many(listeners, guard, router, Crowd::of(Crowd::STANDARD), closed).await;
 }
 
 async fn serve_many(
     listeners: Vec<TcpListener>,
-    tls: Option<TlsAcceptor>,
+    guard: Guard,
     router: Router,
     crowd: Crowd,
     closed: watch::Receiver<bool>,
 ) {
     let mut doors = JoinSet::new();
     for listener in listeners {
-        doors.spawn(serve_one(listener, tls.clone(), router.clone(), crowd.clone(), closed.clone()));
+        doors.spawn(serve_one(listener, guard.clone(), router.clone(), crowd.clone(), closed.clone()));
     }
     while doors.join_next().await.is_some() {}
 }
 
 async fn serve_one(
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    guard: Guard,
     router: Router,
     crowd: Crowd,
     mut closed: watch::Receiver<bool>,
@@ -63,13 +62,13 @@ async fn serve_one(
             accepted = visited(&listener, &crowd) => accepted,
         };
         while connections.try_join_next().is_some() {}
-        let (tls, router, mut closed) = (tls.clone(), router.clone(), closed.clone());
+        let (guard, router, mut closed) = (guard.clone(), router.clone(), closed.clone());
         let mut visitor = crowd.visitor();
         connections.spawn(async move {
             let wire = tokio::select! {
                 () = raised(&mut closed) => None,
                 () = visitor.gives_way() => None,
-                wire = greet(stream, place, tls.as_ref(), HEAD_WITHIN) => wire,
+                wire = greet(stream, place, &guard, HEAD_WITHIN) => wire,
             };
             if let Some(wire) = wire {
                 connection(wire, router, visitor, closed).await;
@@ -151,6 +150,7 @@ mod tests {
 
     use super::super::crowd::Places;
     use super::*;
+    use crate::doors::Refused;
 
     /// A face with so many places, of a call and of a stream that says one thing and stands.
     async fn face(places: Places) -> (SocketAddr, watch::Sender<bool>) {
@@ -163,7 +163,8 @@ mod tests {
             Sse::new(futures_util::StreamExt::chain(first, futures_util::stream::pending()))
         };
         let router = Router::new().route("/call", get(|| async { "called" })).route("/stream", get(stands));
-        tokio::spawn(serve_many(vec![listener], None, router, Crowd::of(places), closed));
+        let open = Guard { tls: None, refuses: Refused::natively };
+        tokio::spawn(serve_many(vec![listener], open, router, Crowd::of(places), closed));
         (address, close)
     }
 

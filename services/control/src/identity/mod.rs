@@ -43,8 +43,9 @@ const TITLE: &str = "title";
 pub struct Title {
     /// What clients name it by: letters and digits, as PlayFab's.
     pub id: Arc<str>,
-    /// The hash of what proves the title itself (`X-SecretKey`): 256 random bits in base64.
-    pub secret_sha256: [u8; 32],
+    /// The hashes of what proves the title itself (`X-SecretKey`), 256 random bits in base64: one, and while it is being changed the one
+    /// before as well.
+    pub secrets_sha256: Vec<[u8; 32]>,
     /// Where its keys are kept, for their owner's eyes alone.
     pub dir: PathBuf,
 }
@@ -102,8 +103,8 @@ impl Identity {
 
     /// Whether this is the title's secret; compared in constant time.
     pub(crate) fn is_title_secret(&self, shown: &str) -> bool {
-        shown.len() <= SECRET_BYTES_MAX
-            && bool::from(sha256(shown.as_bytes()).ct_eq(&self.title.secret_sha256))
+        let is_it = |known: &[u8; 32]| bool::from(sha256(shown.as_bytes()).ct_eq(known));
+        shown.len() <= SECRET_BYTES_MAX && self.title.secrets_sha256.iter().any(is_it)
     }
 
     /// The title itself.

@@ -8,7 +8,7 @@ const SECRET: &str = "a secret of the title";
 const DAY: Duration = Duration::from_hours(24);
 
 fn title(dir: &std::path::Path) -> Title {
-    Title { id: "A1B2C3".into(), secret_sha256: sha256(SECRET.as_bytes()), dir: dir.to_owned() }
+    Title { id: "A1B2C3".into(), secrets_sha256: vec![sha256(SECRET.as_bytes())], dir: dir.to_owned() }
 }
 
 fn at(moment: u64) -> Timestamp {

@@ -9,6 +9,7 @@ use mainstay_matchmaking::Rejection;
 use mainstay_matchmaking::spec::Fault;
 use mainstay_wire::playfab::Failure;
 
+use crate::doors::{NO_TLS, NO_TLS_FIX, NO_TLS_WHY};
 use crate::http::{code_of, fix_of};
 use crate::identity::{self, IdentityError, TooMany};
 use crate::limiter::Exceeded;
@@ -59,6 +60,12 @@ impl Refusal {
     pub(super) fn no_method(method: &str) -> Self {
         let message = format!("every call is a POST, not a {method}");
         Self::new((StatusCode::METHOD_NOT_ALLOWED, "MS-U103"), ("InvalidAPIEndpoint", 1131), message)
+    }
+
+    /// From another host, and readable to whoever stands between.
+    pub(super) fn no_tls() -> Self {
+        let message = format!("{NO_TLS_WHY}: {NO_TLS_FIX}");
+        Self::new((StatusCode::BAD_REQUEST, NO_TLS), ("InvalidRequest", 1071), message)
     }
 
     /// The body is not said to be JSON.

@@ -239,7 +239,7 @@ impl World {
                 listen: vec![Door::At(free)],
                 title: Title {
                     id: TITLE.into(),
-                    secret_sha256: sha2::Sha256::digest(TITLE_SECRET.as_bytes()).into(),
+                    secrets_sha256: vec![sha2::Sha256::digest(TITLE_SECRET.as_bytes()).into()],
                     dir: dir.path().join("identity"),
                 },
                 logins,
