@@ -113,7 +113,8 @@ impl<G: Guards> Session<G> {
             return self.keep_reign();
         }
         let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds);
-        let has_last = holds >= state && !self.is_beside(holds, state);
+        // More than that nobody has written: whoever says that it holds more would be certified before it has this.
+        let has_last = holds == state || state == StateId::NONE;
         if why != Handover::Merge && now >= self.beat_at {
             if !has_last {
                 self.give_state(to, holds);

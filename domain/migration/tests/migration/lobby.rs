@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Announcement, Ballot, Body, CanBeHost, Cause, End, Epoch, Forged, Guarded, Handover, Input, Outcome,
-    Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing, View, ViewId, WithoutMajority,
+    Announcement, Ballot, Beat, Body, CanBeHost, Cause, End, Epoch, Forged, Guarded, Handover, Input,
+    Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing, StateHash, StateId,
+    Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::joins::step_until;
+use crate::moves::last_state;
 use crate::net::{Net, granted, peer, snapshot};
 
 fn of(count: u128) -> Net {
@@ -167,6 +169,22 @@ fn a_host_hands_over_through_the_lobby() {
     let report = &net.seen[&peer(3)].reports[0];
     let moved = Outcome::Moved { host: peer(2), stamp: Stamp::certified(Epoch(2)), role: Role::Client };
     assert_eq!((report.cause, &report.outcome), (Cause::Controlled, &moved));
+}
+
+/// I15. Its successor says that it holds what nobody wrote, further than the last state, which is still on its way: it is made host once it holds that one.
+#[test]
+fn a_successor_that_says_it_holds_more_than_there_is_waits_for_the_last_state() {
+    let mut net = of(3);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 90 } else { 20 });
+    let (last, beat) = (last_state(&net, 1), net.beat_of(peer(2)));
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    let held = net.session(peer(1)).held().id();
+    let holds = StateId { tick: Tick(u64::MAX), hash: StateHash(!held.hash.0), ..held };
+    net.say(peer(2), peer(1), Body::Beat(Beat { holds, ..beat }));
+    net.run(Duration::from_millis(600));
+    let led = |output: &Output| matches!(output, Output::Lead { state, .. } if state.id() == held);
+    assert!(net.seen[&peer(2)].outputs.iter().any(led), "{held:?}");
+    assert!(net.seen[&peer(1)].outputs.contains(&Output::Ended(End::Left)));
 }
 
 /// Issue 5, section 7: "lobby down, lobby back". A host that leaves while its lobby says nothing gives the session to
