@@ -87,11 +87,7 @@ impl<G: Guards> Session<G> {
         }
         let stamp = self.stamp();
         if self.applied.len() > PLAYERS_MAX {
-            let members = &self.roster.members;
-            Arc::make_mut(&mut self.applied).retain(|peer, _| members.contains_key(peer));
-            if let Leadership::Reigns(reign) = &mut self.leadership {
-                reign.intake.retain(|peer| members.contains_key(&peer));
-            }
+            self.forget_players();
         }
         let inputs = Arc::clone(&self.applied);
         match self.held.write(stamp, piece, Arc::clone(&inputs)).map(|part| part.id) {
@@ -113,6 +109,21 @@ impl<G: Guards> Session<G> {
                 self.refuse_piece(why);
                 false
             }
+        }
+    }
+
+    /// Who left the longest ago is forgotten first. Whoever has just been lost may be on another side, or cut off, and come back; what it did
+    /// is in the game, and it says it again.
+    fn forget_players(&mut self) {
+        let members = &self.roster.members;
+        let gone = self.applied.keys().copied().filter(|peer| !members.contains_key(peer));
+        let mut gone: Vec<PeerId> = gone.collect();
+        gone.sort_by_key(|peer| self.former.place(*peer));
+        gone.truncate(self.applied.len().saturating_sub(PLAYERS_MAX));
+        Arc::make_mut(&mut self.applied).retain(|peer, _| !gone.contains(peer));
+        let applied = &self.applied;
+        if let Leadership::Reigns(reign) = &mut self.leadership {
+            reign.intake.retain(|peer| members.contains_key(&peer) || applied.contains_key(&peer));
         }
     }
 

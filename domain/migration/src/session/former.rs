@@ -35,7 +35,7 @@ pub(super) enum Wish {
 
 impl Former {
     fn knows(&self, peer: PeerId) -> bool {
-        self.members.iter().any(|(former, _)| *former == peer)
+        self.place(peer).is_some()
     }
 
     /// How many are remembered, or were just answered.
@@ -43,13 +43,17 @@ impl Former {
         self.members.len().max(self.answered.len())
     }
 
+    /// How long ago it left, beside others: whoever left later has a later place, and who was not met here an earlier one than all.
+    pub(super) fn place(&self, peer: PeerId) -> Option<usize> {
+        self.members.iter().position(|(former, _)| *former == peer)
+    }
+
     pub(super) fn remember(&mut self, peer: PeerId) {
-        if !self.knows(peer) {
-            if self.members.len() >= FORMER_MAX {
-                self.members.pop_front();
-            }
-            self.members.push_back((peer, None));
+        let told = self.place(peer).and_then(|at| self.members.remove(at)).and_then(|(_, told)| told);
+        if self.members.len() >= FORMER_MAX {
+            self.members.pop_front();
         }
+        self.members.push_back((peer, told));
     }
 
     /// Whether a stranger is to be answered: not again at once, whatever it says and however often.

@@ -291,6 +291,40 @@ fn a_hundred_hosts_and_newcomers_after_each() {
     assert!(host.held().inputs().len() <= PLAYERS_MAX, "those who left long ago are forgotten");
 }
 
+/// I9: "input applied exactly once". Of those who left a host remembers as many as a state has room for, the newest: one that was cut off, and put out, is not
+/// forgotten for those who went long before, and what it says again is known.
+#[test]
+fn whoever_is_put_out_is_remembered_for_what_it_did() {
+    let mut net = Net::of(4);
+    let plays = |net: &mut Net, id: u128| {
+        net.give(peer(id), Input::Play(b"ahoy".to_vec()));
+        net.run(Duration::from_millis(200));
+    };
+    let comes = |net: &mut Net, id: u128| {
+        net.join(peer(id));
+        net.run(Duration::from_millis(300));
+        plays(net, id);
+    };
+    for id in (0..).take(PLAYERS_MAX - 1) {
+        comes(&mut net, 100 + id);
+        net.give(peer(100 + id), Input::Leave);
+        net.kill(peer(100 + id));
+    }
+    net.run(Duration::from_secs(2));
+    net.cut.insert((peer(1), peer(3)));
+    (0..3).for_each(|_| plays(&mut net, 3));
+    net.cut_both(peer(1), peer(3));
+    net.run(Duration::from_secs(6));
+    assert!(!net.session(peer(1)).roster().members.contains_key(&peer(3)), "it was put out");
+    comes(&mut net, 99);
+    net.cut.clear();
+    net.run(Duration::from_secs(3));
+    plays(&mut net, 3);
+    let of_third = net.seen[&peer(1)].applied.iter().filter(|(from, _)| *from == peer(3));
+    assert_eq!(of_third.map(|(_, number)| *number).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert_eq!(net.session(peer(1)).held().inputs().len(), PLAYERS_MAX);
+}
+
 /// A game that goes on may be closed to newcomers: who was in comes back all the same, and whoever is host goes by its own game's word.
 #[test]
 fn a_closed_session_lets_nobody_in_who_was_never_a_member() {
