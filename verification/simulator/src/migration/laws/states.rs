@@ -44,6 +44,15 @@ struct Handing {
     epoch: Epoch,
     state: StateId,
     since: Micros,
+    led: Led,
+}
+
+/// Whether the other has led a side since: what it was given it went on from then, or did not, and the next time is another matter. The host that gave it
+/// may not have heard of that, and says it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Led {
+    NotYet,
+    Side,
 }
 
 impl States {
@@ -74,7 +83,7 @@ impl States {
         let known = self.handing.get(&host).filter(|it| it.to == *to && it.state == *state);
         if known.is_none() {
             let (to, epoch, state) = (*to, message.stamp.epoch, *state);
-            self.handing.insert(host, Handing { to, epoch, state, since: now });
+            self.handing.insert(host, Handing { to, epoch, state, since: now, led: Led::NotYet });
         }
     }
 
@@ -117,8 +126,8 @@ pub(in super::super) fn leads<G: Guards>(
         );
     }
     if stamp.fork > 0 {
-        // What it was given it went on from, or did not: the next time is another matter.
-        world.oracle.states.handing.retain(|_, handing| handing.to != id);
+        let given = world.oracle.states.handing.values_mut().filter(|handing| handing.to == id);
+        given.for_each(|handing| handing.led = Led::Side);
     }
     let told = world.running().into_iter().map(|id| world.peers[&id].game.tick).max();
     let handed = world.oracle.states.handed_over.take();
@@ -261,7 +270,8 @@ fn is_handed_on<G: Guards>(
     let before = world.oracle.crowned.range(..stamp.epoch).next_back();
     let Some((epoch, host)) = before.map(|(epoch, host)| (*epoch, *host)) else { return Ok(()) };
     let handing = world.oracle.states.handing.get(&host).copied();
-    let Some(handing) = handing.filter(|it| it.to == id && it.epoch == epoch && stamp.fork == 0) else {
+    let is_due = |it: &Handing| it.to == id && it.epoch == epoch && stamp.fork == 0 && it.led == Led::NotYet;
+    let Some(handing) = handing.filter(is_due) else {
         return Ok(());
     };
     if !reach_each_other(world, id, host, handing.since.saturating_sub(REACH)) {
