@@ -153,6 +153,7 @@ fn worlds_that_ended_for_want_of_a_host_hold() {
 /// (155, 687), or was whom the one obeys that it had given up (514); and one that was thrown out was named as the next host before it heard of it (327); who waited for a host took for a candidate whom it was sent on by (348).
 /// One that said it held more than there is was made host before it had the last state (573).
 /// A host whose state has no room for more players forgot all that were cut off just then, and gave its game again what one of them had done (184).
+/// An old host that came back was known to the present one by its certificate alone, heard, and told nothing (344).
 /// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), one that
 /// died as it gave its host up, before it had said that it moves (30000000317), one that voted for the host that it had given way to, whom its own side had thrown out (31000000135, 31000001954), one that was
 /// certified and outranked by what had waited for it as it thawed (31000000417), who had the list of the next host already (31000000576, 31000000839, 31000001401, 31000001766), and
@@ -167,6 +168,7 @@ fn successions_that_once_broke_a_law_hold() {
         155,
         184,
         327,
+        344,
         348,
         514,
         573,

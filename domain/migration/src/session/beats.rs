@@ -156,7 +156,7 @@ impl<G: Guards> Session<G> {
                 if !self.is_of_other_side(contact) {
                     self.supply(now, from, beat);
                 }
-            } else if self.former.may_tell(now, from) {
+            } else if self.may_inform(now, from) {
                 // It was put out, and does not know.
                 let roster = self.roster.clone();
                 self.send(from, Body::Roster(roster));
@@ -288,7 +288,7 @@ impl<G: Guards> Session<G> {
             }
             contact.announced = Some(now);
             since = contact.stamp.epoch;
-        } else if !self.former.may_tell(now, peer) {
+        } else if !self.may_inform(now, peer) {
             return;
         }
         self.prove_host(peer, since);

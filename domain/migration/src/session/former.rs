@@ -70,7 +70,7 @@ impl Former {
     }
 
     /// Whether it is to be told who is host, and was not just now: who is host of a large session is a long story.
-    pub(super) fn may_tell(&mut self, now: Timestamp, peer: PeerId) -> bool {
+    fn may_tell(&mut self, now: Timestamp, peer: PeerId) -> bool {
         let Some((_, told)) = self.members.iter_mut().find(|(former, _)| *former == peer) else {
             return false;
         };
@@ -93,6 +93,15 @@ impl<G: Guards> Session<G> {
     #[must_use]
     pub fn speaks_with(&self, peer: PeerId) -> bool {
         self.contacts.contains_key(&peer)
+    }
+
+    /// Whether somebody who is no member any more is to be told how things stand. Who was host before this peer came is known by its certificate alone: it is
+    /// heard, and remembered from then on.
+    pub(super) fn may_inform(&mut self, now: Timestamp, peer: PeerId) -> bool {
+        if !self.former.knows(peer) && self.ballot.was_host(peer) {
+            self.former.remember(peer);
+        }
+        self.former.may_tell(now, peer)
     }
 
     /// Somebody that this peer never met. It may have come in on another side, and obey this host since that one does: then it asks

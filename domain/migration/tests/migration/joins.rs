@@ -325,6 +325,27 @@ fn whoever_is_put_out_is_remembered_for_what_it_did() {
     assert_eq!(net.session(peer(1)).held().inputs().len(), PLAYERS_MAX);
 }
 
+/// I14. A host stood still, and comes back to one that came while it was away, and knows that it was host by its certificate alone: it is let in at once.
+#[test]
+fn an_old_host_comes_back_to_one_that_never_met_it() {
+    let mut net = Net::of(4);
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(8));
+    net.join(peer(5));
+    net.run(Duration::from_secs(3));
+    net.settle_in(peer(5), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    let last = snapshot(net.session(peer(2)).held().id().tick);
+    net.give(peer(2), Input::HandOver { to: Some(peer(5)), why: Handover::Lobby, last });
+    net.run(Duration::from_secs(2));
+    assert_eq!(net.session(peer(2)).leader(), peer(5));
+    assert!(!net.session(peer(5)).speaks_with(peer(1)), "it never met it");
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.host(), peer(5));
+    assert!(net.session(peer(5)).roster().members.contains_key(&peer(1)));
+}
+
 /// A game that goes on may be closed to newcomers: who was in comes back all the same, and whoever is host goes by its own game's word.
 #[test]
 fn a_closed_session_lets_nobody_in_who_was_never_a_member() {
