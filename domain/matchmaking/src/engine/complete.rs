@@ -23,6 +23,10 @@ impl Searcher {
             if let Some(rule) = self.seats.broken {
                 self.group.judged.refused(plan, rule);
             }
+            if self.seats.steps.is_over() {
+                // Without steps to seat others with, none are tried.
+                self.looks = 0;
+            }
             return None;
         }
         self.group.judged.group_fits();

@@ -9,6 +9,8 @@ impl Seats {
     /// Exchanges tickets of one size between teams while that makes the teams more even.
     pub(super) fn exchange(&mut self, demand: &Demand<'_>) {
         for _ in 0..EXCHANGES_MAX {
+            // Looking for one takes as long as seating all of them.
+            self.steps.take(demand.units.len());
             let Some((one, other)) = self.best_exchange(demand) else { return };
             self.swap(demand, one, other);
         }

@@ -11,6 +11,7 @@ mod block;
 mod card;
 mod census;
 mod complete;
+mod descent;
 mod exchange;
 mod fill;
 mod filling;

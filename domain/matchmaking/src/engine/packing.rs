@@ -3,17 +3,19 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::descent::Steps;
+
 /// A search for places, of tickets in their order.
 #[derive(Debug)]
 pub(super) struct Packing {
     /// How many steps it may take.
-    left: u32,
+    pub(super) left: Steps,
     /// What teams had free, the least first, where those who came after found no places: how many have theirs follows from it.
     failed: BTreeSet<Vec<u8>>,
 }
 
 impl Packing {
-    pub(super) const fn new(steps: u32) -> Self {
+    pub(super) const fn new(steps: Steps) -> Self {
         Self { left: steps, failed: BTreeSet::new() }
     }
 
@@ -34,8 +36,9 @@ impl Packing {
                 continue;
             }
             // Out of steps it is called possible: what is wrong shows when the teams are seated.
-            let Some(left) = self.left.checked_sub(1) else { return true };
-            self.left = left;
+            if !self.left.take(1) {
+                return true;
+            }
             last = Some(free[team]);
             let mut with = free.clone();
             with[team] -= unit;
@@ -73,7 +76,7 @@ mod tests {
             free in proptest::collection::vec(0_u8..8, 1..5),
         ) {
             units.sort_unstable_by(|one, other| other.cmp(one));
-            let mut packing = Packing::new(u32::MAX);
+            let mut packing = Packing::new(Steps(u32::MAX));
             prop_assert_eq!(packing.fits(&units, free.clone()), has_places(&units, &free));
         }
     }
@@ -82,8 +85,8 @@ mod tests {
     /// 26,695 steps, and with it 105.
     #[test]
     fn what_failed_once_is_not_tried_again() {
-        let mut packing = Packing::new(1_000);
+        let mut packing = Packing::new(Steps(1_000));
         assert!(!packing.fits(&[3; 17], alloc::vec![11; 5]));
-        assert_eq!(packing.left, 1_000 - 105);
+        assert_eq!(packing.left, Steps(1_000 - 105));
     }
 }

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::apart::Apart;
 use super::block::Filter;
 use super::card::Card;
+use super::descent::Steps;
 use super::fill::{LOOKS_MAX, Near};
 use super::filling::Fillings;
 use super::games::Games;
@@ -108,6 +109,7 @@ impl Searcher {
         let row = field.slab.get(anchor);
         let part = field.pool.part(field.plan, row)?;
         self.looks = LOOKS_MAX;
+        self.seats.steps = Steps::default();
         if field.plan.asks_equals && field.games.is_empty() && part.is_alone(field.plan, row) {
             return None;
         }

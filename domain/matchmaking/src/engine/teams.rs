@@ -6,14 +6,13 @@
 
 use alloc::vec::Vec;
 
+use super::descent::{Outlook, Steps};
 use super::judged::Rule;
 use super::packing::Packing;
 use super::plan::{Row, Similarity, Team};
 
 /// Up to this many tickets on two teams every seating is tried: 2,048 of them at most, with symmetry.
 const EXHAUSTIVE_UNITS_MAX: usize = 12;
-/// The most steps of a search for any seating that keeps the rules; some hundred microseconds.
-const SEATINGS_MAX: u32 = 8_192;
 
 /// What is to be seated.
 #[derive(Debug)]
@@ -41,10 +40,12 @@ pub(super) struct Demand<'a> {
 pub(super) struct Seats {
     pub(super) players: Vec<u8>,
     pub(super) sums: Vec<i64>,
-    large: Vec<u8>,
-    order: Vec<usize>,
+    pub(super) large: Vec<u8>,
+    pub(super) outlook: Outlook,
     pub(super) seats: Vec<u8>,
-    best: Vec<u8>,
+    pub(super) best: Vec<u8>,
+    /// How many steps the search that asks may still take for seatings, all of them together.
+    pub(super) steps: Steps,
     halves: Halves,
     /// Of each team, while tickets are exchanged.
     pub(super) averages: Vec<Option<i64>>,
@@ -106,7 +107,10 @@ impl Seats {
         if fits {
             return true;
         }
-        Packing::new(SEATINGS_MAX).fits(&units, free)
+        let mut packing = Packing::new(self.steps);
+        let fits = packing.fits(&units, free);
+        self.steps = packing.left;
+        fits
     }
 
     pub(super) fn begin(&mut self, demand: &Demand<'_>) {
@@ -120,6 +124,13 @@ impl Seats {
         self.seats.resize(demand.units.len(), 0);
         self.best.clear();
         self.broken = None;
+    }
+
+    /// The same after a seating that was none.
+    pub(super) fn begin_anew(&mut self, demand: &Demand<'_>) {
+        let broken = self.broken;
+        self.begin(demand);
+        self.broken = broken;
     }
 
     pub(super) fn put(&mut self, demand: &Demand<'_>, unit: usize, team: usize) {
@@ -141,7 +152,7 @@ impl Seats {
     }
 
     /// Whether the teams as they are keep every rule.
-    fn holds(&mut self, demand: &Demand<'_>) -> bool {
+    pub(super) fn holds(&mut self, demand: &Demand<'_>) -> bool {
         let sizes = self.players.iter().zip(demand.teams);
         let (mut smallest, mut largest) = (u8::MAX, 0);
         for (players, team) in sizes {
@@ -210,9 +221,7 @@ impl Seats {
             if self.broken == Some(Rule::Average(0)) {
                 return false;
             }
-            let broken = self.broken;
-            self.begin(demand);
-            self.broken = broken;
+            self.begin_anew(demand);
         }
         (0..count).for_each(|unit| self.put(demand, unit, 0));
         let (mut seats, mut stand) = (0_u32, 0_u32);
@@ -303,80 +312,7 @@ impl Seats {
         evenest << first
     }
 
-    fn seat_many(&mut self, demand: &Demand<'_>) -> bool {
-        let mut order = core::mem::take(&mut self.order);
-        order.clear();
-        order.extend(0..demand.units.len());
-        // The largest first; among equals the strongest, and then in their own order.
-        let strength = |unit: usize| demand.unit_sums.get(unit * demand.numbers).copied().unwrap_or(0);
-        order.sort_by_key(|unit| {
-            let players = i64::from(demand.units[*unit]);
-            let number = if demand.numbers > 0 { strength(*unit) / players.max(1) } else { 0 };
-            (core::cmp::Reverse(players), core::cmp::Reverse(number), *unit)
-        });
-        let mut left = SEATINGS_MAX;
-        let mut found = self.descend(demand, &order, Leaf::Sizes, &mut left);
-        if found && demand.numbers > 0 {
-            self.exchange(demand);
-        }
-        if found && self.holds(demand) {
-            self.best.clone_from(&self.seats);
-        } else if found {
-            self.begin(demand);
-            let mut left = SEATINGS_MAX;
-            found = self.descend(demand, &order, Leaf::Rules, &mut left);
-            self.best.clone_from(&self.seats);
-        }
-        self.order = order;
-        found
-    }
-
-    /// Seats the units of an order one by one, each where the fewest and weakest are.
-    fn descend(&mut self, demand: &Demand<'_>, order: &[usize], leaf: Leaf, budget: &mut u32) -> bool {
-        let Some((unit, rest)) = order.split_first() else {
-            return match leaf {
-                Leaf::Sizes => {
-                    self.players.iter().zip(demand.teams).all(|(it, team)| (team.min..=team.max).contains(it))
-                }
-                Leaf::Rules => self.holds(demand),
-            };
-        };
-        let wanted: u32 = self
-            .players
-            .iter()
-            .zip(demand.teams)
-            .map(|(it, team)| u32::from(team.min.saturating_sub(*it)))
-            .sum();
-        let coming: u32 = order.iter().map(|unit| u32::from(demand.units[*unit])).sum();
-        if wanted > coming || *budget == 0 {
-            return false;
-        }
-        let mut teams: Vec<usize> = (0..demand.teams.len()).collect();
-        let sum = |seats: &Self, team: usize| {
-            if demand.numbers > 0 { seats.sums[team * demand.numbers] } else { 0 }
-        };
-        teams.sort_by_key(|team| (self.players[*team], sum(self, *team), *team));
-        for at in 0..teams.len() {
-            let team = teams[at];
-            if self.players[team] + demand.units[*unit] > demand.teams[team].max {
-                continue;
-            }
-            // A team that stands just as one already tried would end the same.
-            let tried = teams[..at].iter().any(|other| self.stand_alike(demand, *other, team));
-            if tried {
-                continue;
-            }
-            *budget = budget.saturating_sub(1);
-            self.put(demand, *unit, team);
-            if self.descend(demand, rest, leaf, budget) {
-                return true;
-            }
-            self.take(demand, *unit);
-        }
-        false
-    }
-
-    fn stand_alike(&self, demand: &Demand<'_>, one: usize, other: usize) -> bool {
+    pub(super) fn stand_alike(&self, demand: &Demand<'_>, one: usize, other: usize) -> bool {
         let sums = |team: usize| &self.sums[team * demand.numbers..(team + 1) * demand.numbers];
         demand.teams[one] == demand.teams[other]
             && self.players[one] == self.players[other]
@@ -398,17 +334,8 @@ pub(super) fn average(sum: i64, players: u8) -> Option<i64> {
     (players > 0).then(|| sum.div_euclid(i64::from(players)))
 }
 
-/// What a complete seating is asked for.
-#[derive(Debug, Clone, Copy)]
-enum Leaf {
-    /// That teams have their sizes.
-    Sizes,
-    /// That every rule is kept.
-    Rules,
-}
-
 impl Demand<'_> {
-    fn is_large(&self, unit: usize) -> bool {
+    pub(super) fn is_large(&self, unit: usize) -> bool {
         self.units[unit] >= self.large_from
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod rule;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+pub(crate) use self::check::TEAMS_MAX;
 pub use self::check::{Fault, QueueSpec, UNREAD_BYTES_MAX};
 pub use self::expansion::{Delta, EXPANSIONS_MAX, Expansion, Threshold};
 pub use self::gather::{GATHER_MS_MAX, Gather};
