@@ -246,7 +246,7 @@ impl Live {
         near.into_iter().map(|near| self.tickets[near as usize]).collect()
     }
 
-    /// The games that wait, in no order.
+    /// The games that wait, the eldest first.
     pub(crate) fn games(&self) -> impl Iterator<Item = TicketId> {
         self.engine.games().map(|game| self.tickets[game as usize])
     }

@@ -259,7 +259,7 @@ impl Engine {
         }
         layout.set_regions(row, kind, self.plan.row(step));
         if let Some(game) = game {
-            self.games.insert(handle, game);
+            self.games.insert(handle, arrival, game);
         }
         let comes = self.comes(place.since);
         let is_away = match entry {
@@ -329,7 +329,7 @@ impl Engine {
         !self.games.is_empty()
     }
 
-    /// The games that wait, in no order.
+    /// The games that wait, the eldest first.
     pub fn games(&self) -> impl Iterator<Item = Handle> {
         self.games.handles()
     }

@@ -19,10 +19,12 @@ impl Queue {
     /// Whether one of the games that have waited longest and a ticket of a group fit each other, by every rule between two tickets.
     pub(crate) fn fits_a_game(&self, hold: &Hold, now: Timestamp) -> bool {
         let (Some(spec), Some(live)) = (&self.spec, &self.engine) else { return false };
-        let mut games: Vec<Waiting> =
-            live.games().filter_map(|game| self.searching(&game)).filter(Waiting::is_game).collect();
-        games.sort_unstable_by_key(Waiting::arrival);
-        games.truncate(GAMES_MAX);
+        let games: Vec<Waiting> = live
+            .games()
+            .filter_map(|game| self.searching(&game))
+            .filter(Waiting::is_game)
+            .take(GAMES_MAX)
+            .collect();
         let games: Vec<Side<'_>> = games.iter().map(|game| game.side(spec, now)).collect();
         hold.tickets.iter().filter_map(|(ticket, _)| self.tickets.get(ticket)).any(|ticket| {
             let Stage::Held { searching, .. } = ticket.stage else { return false };

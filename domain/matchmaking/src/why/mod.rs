@@ -165,11 +165,6 @@ impl Waiting {
         matches!(self, Self::Game(..))
     }
 
-    const fn arrival(&self) -> u64 {
-        let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
-        searching.arrival
-    }
-
     fn since(&self) -> Timestamp {
         let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
         searching.since
