@@ -137,8 +137,7 @@ impl<G: Guards> World<G> {
         let stamp = self.peers[&peer].session().map(|session| session.stamp());
         self.peer(peer).alive = Alive::Dead;
         self.oracle.dies(peer, self.now);
-        // Where hosts go one after another some come later than that, and it is not known yet whether they have to.
-        if let Some(stamp) = stamp.filter(|_| self.scenario.faults != Faults::HostAfterHost) {
+        if let Some(stamp) = stamp {
             // Whoever obeys the next one already does not miss it.
             let misses = |id: &PeerId| self.peers[id].session().is_some_and(|it| it.stamp() <= stamp);
             let survivors = self.running().into_iter().filter(misses).collect();

@@ -71,6 +71,8 @@ use crate::laws::{Broken, ensure};
 const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
+/// And on a side without a majority: whoever misses its head asks voters for two seconds that may all be dead.
+const GAP_OF_FORK_MAX: Micros = 5_000_000;
 
 /// How long a host acts that does not hear a majority: its lease, and a beat.
 const LEASE: Micros = 2_200_000;
@@ -495,10 +497,10 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
     for id in survivors.iter().filter(|id| running.contains(id)) {
         let is_fork = world.peers[id].session().is_some_and(|session| session.stamp().fork > 0);
         let limit = match (survivors.len(), world.scenario.arbiter) {
+            // Newcomers do not vote yet, nor does a side that lost its majority.
+            (_, Arbiter::Majority) if is_fork => GAP_OF_FORK_MAX,
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
             (_, Arbiter::Lobby) if world.scenario.takeover == Takeover::Strict => LOBBY_LEASE + GAP_MAX,
-            // Newcomers do not vote yet, nor does a side that lost its majority.
-            (_, Arbiter::Majority) if is_fork => GAP_OF_TWO_MAX,
             _ => GAP_MAX,
         };
         let gap = resumed.get(id).map(|resumed| resumed - at);
