@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use mainstay_wire::problem::Problem;
 use socket2::{Domain, Socket, Type};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
@@ -23,6 +24,8 @@ use crate::error::StartError;
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// The first byte of a TLS connection: a record of the handshake (RFC 8446, section 5.1).
 const TLS_HANDSHAKE: u8 = 22;
+/// So much is read of what a caller without TLS says: a line and the headers of a call.
+const SAID_BYTES_MAX: usize = 1024;
 /// Connections that the system keeps before they are accepted.
 const BACKLOG: i32 = 1024;
 
@@ -144,13 +147,14 @@ pub(crate) const NO_TLS_FIX: &str = "use https:// and trust tls/ca.pem of the da
 /// That refusal, in the words of the face that was called.
 #[derive(Debug)]
 pub(crate) struct Refused {
+    pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
 }
 
 impl Refused {
-    /// In our own words.
-    pub(crate) fn natively() -> Self {
+    /// In our own words, whatever was said.
+    pub(crate) fn natively(_said: &[u8]) -> Self {
         let problem = Problem {
             status: 400,
             code: NO_TLS.to_owned(),
@@ -164,6 +168,7 @@ impl Refused {
         };
         // Texts and numbers always become JSON.
         Self {
+            status: StatusCode::BAD_REQUEST,
             content_type: Problem::CONTENT_TYPE,
             body: serde_json::to_string(&problem).unwrap_or_default(),
         }
@@ -174,7 +179,8 @@ impl Refused {
 #[derive(Clone)]
 pub(crate) struct Guard {
     pub(crate) tls: Option<TlsAcceptor>,
-    pub(crate) refuses: fn() -> Refused,
+    /// Told what whoever comes has said first.
+    pub(crate) refuses: fn(&[u8]) -> Refused,
 }
 
 /// Greets a connection whose first byte may take `patience` to come. `None` where it is not to be served; it has been told
@@ -207,23 +213,25 @@ pub(crate) async fn greet(
         }
         Some(_) | None if is_loopback(address.ip()) => Some(wire(Stream::Plain(stream), Protected::Loopback)),
         Some(_) | None => {
-            refuse(stream, address, (guard.refuses)()).await;
+            refuse(stream, address, guard.refuses).await;
             None
         }
     }
 }
 
 /// Tells a caller without TLS that this is no place for it.
-async fn refuse(mut stream: TcpStream, address: SocketAddr, Refused { content_type, body }: Refused) {
+async fn refuse(mut stream: TcpStream, address: SocketAddr, refuses: fn(&[u8]) -> Refused) {
     tracing::warn!(%address, code = NO_TLS, "a connection from another host came without TLS; it was refused");
-    let answer = format!(
-        "HTTP/1.1 400 Bad Request\r\ncontent-type: {content_type}\r\nmainstay-code: {NO_TLS}\r\ncontent-length: {}\r\nconnection: \
-         close\r\n\r\n{body}",
-        body.len()
-    );
     // It is refused whether or not it hears why. What it said is read first: closing over unread bytes would cut the answer.
     let told = async {
-        let _said = stream.read(&mut [0; 1024]).await?;
+        let mut said = [0; SAID_BYTES_MAX];
+        let read = stream.read(&mut said).await?;
+        let Refused { status, content_type, body } = refuses(&said[..read]);
+        let answer = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\nmainstay-code: {NO_TLS}\r\ncontent-length: {}\r\nconnection: \
+             close\r\n\r\n{body}",
+            body.len()
+        );
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await
     };

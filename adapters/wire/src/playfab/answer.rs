@@ -7,6 +7,7 @@ use mainstay_matchmaking::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::dated::dated;
 use super::entity::{EntityKey, MatchmakingPlayer, MatchmakingPlayerAttributes, Objects};
 use super::lenient;
 use super::queue::MatchmakingQueueConfig;
@@ -42,6 +43,7 @@ pub struct TicketAnswer {
     /// Where it waits.
     pub queue_name: String,
     /// When it was made.
+    #[serde(serialize_with = "dated")]
     pub created: Instant,
     /// How it stands.
     pub status: String,
@@ -73,6 +75,7 @@ pub struct BackfillAnswer {
     /// Where it waits.
     pub queue_name: String,
     /// When it was made.
+    #[serde(serialize_with = "dated")]
     pub created: Instant,
     /// How it stands.
     pub status: String,

@@ -3,6 +3,7 @@
 use jiff::Timestamp as Instant;
 use serde::{Deserialize, Serialize};
 
+use super::dated::dated;
 use super::entity::EntityKey;
 use super::lenient;
 
@@ -12,6 +13,8 @@ use super::lenient;
 pub struct LoginWithCustomId {
     /// The title.
     #[serde(deserialize_with = "lenient::or_default")]
+    /// PlayFab's SDK for PHP writes it `titleId`.
+    #[serde(alias = "titleId")]
     pub title_id: String,
     /// The player's id, which the studio chooses.
     pub custom_id: Option<String>,
@@ -58,6 +61,7 @@ pub struct EntityTokenAnswer {
     /// It.
     pub entity_token: String,
     /// Until when.
+    #[serde(serialize_with = "dated")]
     pub token_expiration: Instant,
     /// Whose.
     pub entity: EntityKey,

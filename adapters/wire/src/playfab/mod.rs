@@ -5,6 +5,7 @@
 
 pub mod answer;
 mod attributes;
+mod dated;
 mod entity;
 mod envelope;
 mod lenient;

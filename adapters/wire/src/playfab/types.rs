@@ -130,6 +130,46 @@ fn of(name: &str) -> Option<Type> {
     })
 }
 
+/// A body in which each object that is empty is written as one: Lua and PHP write it as they do an empty list, and nothing at all as `null`.
+#[must_use]
+pub fn opened(mut body: Value) -> Value {
+    if body.is_null() {
+        return Value::Object(serde_json::Map::new());
+    }
+    open(&mut body, Type::Object);
+    body
+}
+
+fn open(value: &mut Value, wanted: Type) {
+    if wanted.is_an_object() {
+        open_empty(value);
+    }
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                // What a game keeps in there is its own.
+                if name == "DataObject" {
+                    open_empty(value);
+                } else if let Some(wanted) = of(name) {
+                    open(value, wanted);
+                }
+            }
+        }
+        Value::Array(elements) => {
+            if let Type::List(each) = wanted {
+                elements.iter_mut().for_each(|element| open(element, *each));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn open_empty(value: &mut Value) {
+    if value.as_array().is_some_and(Vec::is_empty) {
+        *value = Value::Object(serde_json::Map::new());
+    }
+}
+
 /// Everything of a body that is of another type than it should be, each with its place: `Members[6].Attributes`.
 #[must_use]
 pub fn faults(body: &Value) -> Vec<Fault> {

@@ -8,7 +8,8 @@ use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CONTENT_TYPE, RETRY_AFTER,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ALLOW,
+    CONTENT_TYPE, RETRY_AFTER,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -23,7 +24,7 @@ use super::call::Call;
 use super::callers::Shown;
 use super::inflated::inflated;
 use super::refusal::Refusal;
-use crate::doors::Peer;
+use crate::doors::{Peer, Refused};
 use crate::http::{CODE_HEADER, NO_ROUTE};
 
 /// The largest body of one who showed a token, as it is once inflated: a hundred players whose attributes are of the largest size, and
@@ -35,7 +36,11 @@ const STRANGERS_BODY_BYTES_MAX: usize = 16 * 1024;
 const CALL_WITHIN: Duration = Duration::from_secs(30);
 /// By this a client asks for HTTP status 200 whatever happened: where its library hides the bodies of errors.
 const ERROR_AS_SUCCESS: &str = "x-reporterrorassuccess";
-/// The headers that a page may send: those of PlayFab's SDK for the web.
+/// By this an SDK says which it is.
+const SDK: &str = "x-playfabsdk";
+/// What every answer is.
+const JSON: &str = "application/json; charset=utf-8";
+/// The headers that a page may send at least: those of PlayFab's SDK for the web.
 const ALLOWED_HEADERS: &str = "content-type, content-encoding, x-playfabsdk, x-entitytoken, x-authorization, \
                                x-authentication, x-secretkey, x-reporterrorassuccess";
 
@@ -50,11 +55,13 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What the call is asked with. An empty body is an empty object: some calls need nothing.
+    /// What the call is asked with. No body is an empty object, and so are the ways in which languages write one that is empty: some calls
+    /// need nothing.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let body = unmarked(&self.body).trim_ascii();
         let body = if body.is_empty() { b"{}" } else { body };
-        let whole: Value = serde_json::from_slice(body).map_err(|error| Refusal::no_json_body(&error))?;
+        let sent: Value = serde_json::from_slice(body).map_err(|error| Refusal::no_json_body(&error))?;
+        let whole = types::opened(sent);
         if !whole.is_object() {
             return Err(Refusal::no_request(".", "the body is an object"));
         }
@@ -62,8 +69,7 @@ impl Asked {
         if !no_objects.is_empty() {
             return Err(Refusal::types(&no_objects));
         }
-        let mut from = serde_json::Deserializer::from_slice(body);
-        serde_path_to_error::deserialize(&mut from).map_err(|error| {
+        serde_path_to_error::deserialize(&whole).map_err(|error| {
             let faults = types::faults(&whole);
             if faults.is_empty() {
                 return Refusal::no_request(&error.path().to_string(), &error.inner().to_string());
@@ -76,7 +82,7 @@ impl Asked {
 /// Every request.
 pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Response {
     if request.method() == Method::OPTIONS {
-        return allowed(StatusCode::NO_CONTENT.into_response());
+        return asked_before(request.headers());
     }
     let began = face.clock.since_boot();
     let (call, method) = (Call::of(request.uri().path()), request.method().clone());
@@ -84,6 +90,7 @@ pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Res
         .headers()
         .get(ERROR_AS_SUCCESS)
         .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
+    let is_lua = request.headers().get(SDK).is_some_and(|sdk| sdk.as_bytes().starts_with(b"LuaSdk"));
     let answered = tokio::time::timeout(CALL_WITHIN, answer(&face, request)).await;
     let answered = answered.unwrap_or_else(|_elapsed| Err(Refusal::too_slow(CALL_WITHIN)));
     let (status, response) = match answered {
@@ -93,7 +100,13 @@ pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Res
     // As what became of it, whatever status its client wants to see.
     let took = face.clock.since_boot().saturating_sub(began);
     face.metrics.called(call.map_or(NO_ROUTE, Call::route), method.as_str(), status.as_u16(), took);
-    allowed(response)
+    allowed(if is_lua { in_one_chunk(response) } else { response })
+}
+
+/// PlayFab's SDK for Lua reads the first piece alone that its library hands it: 2,048 bytes where the answer's length is told before it, and
+/// a chunk of any size where it is not.
+fn in_one_chunk(response: Response) -> Response {
+    response.map(|body| Body::from_stream(body.into_data_stream()))
 }
 
 async fn answer(face: &Face, request: Request) -> Result<Vec<u8>, Refusal> {
@@ -196,9 +209,31 @@ fn refused(refusal: Refusal, wants_success: bool) -> Response {
     response
 }
 
+/// How a caller from another host is told to speak TLS.
+pub(crate) fn no_tls(said: &[u8]) -> Refused {
+    let said = String::from_utf8_lossy(said).to_ascii_lowercase();
+    let wants_success = said.contains(&format!("{ERROR_AS_SUCCESS}: true"));
+    let refusal = Refusal::no_tls();
+    let status = if wants_success { StatusCode::OK } else { refusal.status() };
+    // Texts, numbers and lists of texts always become JSON.
+    let body = serde_json::to_string(&refusal.told()).unwrap_or_default();
+    Refused { status, content_type: JSON, body }
+}
+
 fn json(status: StatusCode, body: Vec<u8>) -> Response {
-    let kind = [(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"))];
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static(JSON))];
     (status, kind, Body::from(body)).into_response()
+}
+
+/// A page asks whether it may send these headers. It may, whichever: games add their own, and what we do not know is not read.
+fn asked_before(headers: &HeaderMap) -> Response {
+    let mut response = allowed(StatusCode::NO_CONTENT.into_response());
+    let wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|wanted| wanted.to_str().ok());
+    let all = wanted.map(|wanted| HeaderValue::try_from(format!("{ALLOWED_HEADERS}, {wanted}")));
+    if let Some(Ok(all)) = all {
+        response.headers_mut().insert(ACCESS_CONTROL_ALLOW_HEADERS, all);
+    }
+    response
 }
 
 /// Lets pages of any site read the answer: who asks shows a token, and no cookie says who they are.
@@ -210,4 +245,22 @@ fn allowed(mut response: Response) -> Response {
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after, mainstay-code"));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "if sent, HTTP status must be 200 while the body `code` keeps the real status": Unity's client reads no body of anything else.
+    #[test]
+    fn who_hides_errors_is_told_of_tls_as_success() {
+        let said = |header: &str| {
+            let refused =
+                no_tls(format!("POST /Match/GetMatch HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n").as_bytes());
+            let body: Value = serde_json::from_str(&refused.body).unwrap();
+            (refused.status.as_u16(), body["code"].clone())
+        };
+        assert_eq!(said("X-ReportErrorAsSuccess: true"), (200, 400.into()));
+        assert_eq!(said("X-PlayFabSDK: a"), (400, 400.into()));
+    }
 }

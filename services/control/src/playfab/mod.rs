@@ -28,12 +28,10 @@ use axum::extract::DefaultBodyLimit;
 use mainstay_core::Timestamp;
 use mainstay_runtime::Clock;
 
-pub(crate) use self::door::BODY_BYTES_MAX;
+pub(crate) use self::door::{BODY_BYTES_MAX, no_tls};
 pub(crate) use self::opened::Opened;
 pub use self::opened::PlayFab;
-use self::refusal::Refusal;
 use crate::allowance::Allowance;
-use crate::doors::Refused;
 use crate::http::TokenKeys;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
@@ -74,16 +72,6 @@ impl Face {
 
     fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-}
-
-/// How a caller from another host is told to speak TLS.
-pub(crate) fn no_tls() -> Refused {
-    let told = Refusal::no_tls().told();
-    // Texts, numbers and lists of texts always become JSON.
-    Refused {
-        content_type: "application/json; charset=utf-8",
-        body: serde_json::to_string(&told).unwrap_or_default(),
     }
 }
 

@@ -33,6 +33,7 @@ impl Face {
     /// `ListMatchmakingQueues`.
     pub(super) async fn list_queues(&self, asked: &Asked) -> Result<QueuesAnswer, Refusal> {
         self.title_only(asked)?;
+        let _nothing: serde::de::IgnoredAny = asked.read()?;
         let mut queues = Vec::new();
         for queue in self.queues.now().values() {
             // One that is removed meanwhile is not in the list.

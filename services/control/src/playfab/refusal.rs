@@ -136,7 +136,10 @@ impl Refusal {
             identity::Fault::Invalid => ("EntityTokenInvalid", 1335),
             identity::Fault::Expired => ("EntityTokenExpired", 1336),
         };
-        Self::new((StatusCode::UNAUTHORIZED, "MS-A002"), code, format!("{fault}; log in again"))
+        let message = format!(
+            "{fault}; log in again, or as a server that is hosted here ask the local daemon for the next: GET /token"
+        );
+        Self::new((StatusCode::UNAUTHORIZED, "MS-A002"), code, message)
     }
 
     /// A session ticket that proves nothing.
@@ -277,13 +280,14 @@ impl Refusal {
 impl From<Rejection> for Refusal {
     fn from(rejection: Rejection) -> Self {
         let status = match &rejection {
-            Rejection::QueueNotFound | Rejection::TicketNotFound(_) | Rejection::MatchNotFound(_) => {
-                StatusCode::NOT_FOUND
-            }
             Rejection::Unauthorized { .. } => StatusCode::FORBIDDEN,
             Rejection::TooManyValues | Rejection::TooManyWaiting { .. } => StatusCode::TOO_MANY_REQUESTS,
             Rejection::OtherForm { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            Rejection::RequestTypeMismatch(_)
+            // Nor is it 404 where something is not there: PlayFab's SDK for Java reads no body of one, and tells its game of a service that is gone.
+            Rejection::QueueNotFound
+            | Rejection::TicketNotFound(_)
+            | Rejection::MatchNotFound(_)
+            | Rejection::RequestTypeMismatch(_)
             | Rejection::EntityInvalid { .. }
             | Rejection::AttributeInvalid(_)
             | Rejection::NumberOfPlayersTooLarge { .. }

@@ -92,7 +92,7 @@ async fn every_refusal_is_an_envelope_whoever_refused() {
     let large = json!({ "QueueName": "x".repeat(20_000) });
     refused(
         &post(&world, "/Match/GetQueueStatistics", &title, &large).await,
-        404,
+        400,
         ("MatchmakingQueueNotFound", 2016),
     );
     let large = json!({ "QueueName": "x".repeat(2_200_000) });
@@ -159,7 +159,7 @@ async fn headers_prefixes_and_queries_are_as_the_sdks_send_them() {
     let asked = [
         ("origin", "https://game.example"),
         ("access-control-request-method", "POST"),
-        ("access-control-request-headers", "content-type,x-entitytoken,x-playfabsdk"),
+        ("access-control-request-headers", "content-type,x-entitytoken,x-playfabsdk,x-unity-version"),
     ];
     let answer = world.playfab("OPTIONS", "/Match/GetMatch", &asked, vec![]).await;
     assert_eq!((answer.status, &*answer.text), (204, ""));
@@ -172,6 +172,7 @@ async fn headers_prefixes_and_queries_are_as_the_sdks_send_them() {
         "x-entitytoken",
         "x-authorization",
         "x-secretkey",
+        "x-unity-version",
     ] {
         assert!(allowed.contains(name), "{allowed}");
     }
@@ -322,7 +323,7 @@ async fn a_list_in_the_place_of_an_object_is_refused_by_its_place() {
     for (members, server, place) in [
         (json!([[["ann", "title_player_account"], [{ "Skill": 1 }]]]), Value::Null, "Members[0]"),
         (json!([{ "Entity": ["ann"] }]), Value::Null, "Members[0].Entity"),
-        (json!([{ "Entity": { "Id": "ann" }, "Attributes": [] }]), Value::Null, "Members[0].Attributes"),
+        (json!([{ "Entity": { "Id": "ann" }, "Attributes": [5] }]), Value::Null, "Members[0].Attributes"),
         (json!([null]), Value::Null, "Members[0]"),
         (json!([known]), json!({ "Ports": [null] }), "ServerDetails.Ports[0]"),
         (json!([known]), json!({ "Ports": [["game", 7000]] }), "ServerDetails.Ports[0]"),
@@ -340,6 +341,38 @@ async fn a_list_in_the_place_of_an_object_is_refused_by_its_place() {
     }
     let own = json!({ "Entity": { "Id": "ann", "Type": "hero" } });
     assert_eq!(post(&world, backfill, &title, &asked(json!([known, own]), Value::Null)).await.status, 200);
+    world.shutdown().await;
+}
+
+/// Lua and PHP write an empty object as they do an empty list, and nothing as `null`: so their SDKs ask for the title's own token.
+#[tokio::test]
+async fn an_empty_object_may_be_written_as_an_empty_list() {
+    let world = World::new().await;
+    let secret = [("x-secretkey", TITLE_SECRET)];
+    for body in ["{}", "[]", "null", ""] {
+        let token =
+            world.playfab("POST", "/Authentication/GetEntityToken", &[JSON, secret[0]], body.into()).await;
+        assert_eq!(token.status, 200, "{body}: {}", token.text);
+    }
+    // As the one for PHP names the title; and the one for Lua, which reads a chunk of any size, but not of an answer whose length it knows.
+    let login = json!({ "titleId": TITLE, "CustomId": "a" });
+    let lua = ("x-playfabsdk", "LuaSdk-0.125");
+    let known = post(&world, "/Client/LoginWithCustomID", &[], &login).await;
+    assert_eq!((known.status, known.header("content-length").is_some()), (200, true), "{}", known.text);
+    let unknown = post(&world, "/Client/LoginWithCustomID", &[lua], &login).await;
+    let told = (unknown.status, unknown.header("content-length"), unknown.header("transfer-encoding"));
+    assert_eq!(told, (200, None, Some("chunked")), "{}", unknown.text);
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let queue = json!({ "MatchmakingQueue": { "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": false } });
+    assert_eq!(post(&world, "/Match/SetMatchmakingQueue", &title, &queue).await.status, 200);
+    for (id, attributes) in [("ann", json!([])), ("bea", json!({ "DataObject": [] }))] {
+        let member =
+            json!({ "Entity": { "Id": id, "Type": "title_player_account" }, "Attributes": attributes });
+        let asked = json!({ "Members": [member], "GiveUpAfterSeconds": 60, "QueueName": "q" });
+        let made = post(&world, "/Match/CreateServerMatchmakingTicket", &title, &asked).await;
+        assert_eq!(made.status, 200, "{id}: {}", made.text);
+    }
     world.shutdown().await;
 }
 
@@ -462,7 +495,7 @@ async fn what_can_never_work_is_refused_and_what_only_looks_different_is_taken()
 
     let found = ("MatchmakingQueueNotFound", 2016);
     for call in ["GetMatchmakingQueue", "RemoveMatchmakingQueue"] {
-        refused(&post(&world, &format!("/Match/{call}"), &title, &json!({})).await, 404, found);
+        refused(&post(&world, &format!("/Match/{call}"), &title, &json!({})).await, 400, found);
     }
     // Numbers as Lua writes them; and attributes once, not twice.
     let player = |id: &str, attributes: Value| json!({ "Entity": { "Id": id, "Type": "title_player_account" }, "Attributes": attributes });
