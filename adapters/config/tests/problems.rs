@@ -110,6 +110,15 @@ fn queue_rows() -> Vec<Row> {
             (15, 18),
             "mend the name",
         ),
+        (
+            format!(
+                "{}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 2, regions: [Europe, eu], regionSelectionRule: {{ name: r, path: latency, maxLatency: 80, weight: 1 }}, allocate: {{ fleet: europe, buildConfiguration: ranked }} }}]\n",
+                with("Europe: { min", "Europe: { aliases: [EU], min")
+            ),
+            Code::BadQueue,
+            (15, 18),
+            "name it once: Europe",
+        ),
         (queue("serverAllocationEnabled: true"), Code::BadQueue, (3, 5), "queues.md"),
         (
             queue(
