@@ -21,7 +21,7 @@ use self::judge::Side;
 pub use self::judge::{Judged, Short, Verdict};
 pub use self::together::Together;
 use crate::amount::Amount;
-use crate::attribute::Facts;
+use crate::attribute::{Facts, same};
 use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::engine::Kind;
 use crate::entity::Caller;
@@ -198,6 +198,14 @@ impl Waiting {
         room.unwrap_or(u32::MAX).min(spec.holds())
     }
 
+    /// The regions that its players measured, or that its game is in.
+    fn regions(&self) -> Vec<Arc<str>> {
+        match self {
+            Self::Ticket(ticket, _) => ticket.region_names().collect(),
+            Self::Game(game, _) => game.server.region.iter().cloned().collect(),
+        }
+    }
+
     fn named(&self) -> (TicketId, Kind, usize) {
         match self {
             Self::Ticket(ticket, _) => (ticket.id, Kind::Ordinary, ticket.members.len()),
@@ -232,7 +240,9 @@ impl Around {
         nearest.truncate(NEAREST_MAX);
         fit.sort_by(|a, b| a.0.total_cmp(&b.0));
         let fit: Vec<_> = fit.iter().map(|(_, waiting, side)| (*waiting, side)).collect();
-        let together = together::together(&self.spec, (&self.subject, &own), &fit);
+        let mut together = together::together(&self.spec, (&self.subject, &own), &fit);
+        let told = nearest.iter_mut().flat_map(|it| &mut it.rules).chain(&mut together.rules);
+        told.for_each(|judged| self.write_region(judged));
         let name = |index: usize| judge::name(&self.spec, index);
         let mut kept_away: Vec<_> =
             kept_away.into_iter().map(|(index, count)| (name(index), count)).collect();
@@ -253,6 +263,18 @@ impl Around {
                 .iter()
                 .filter_map(|rule| self.step(rule, own.waited))
                 .min_by_key(|step| step.at),
+        }
+    }
+
+    /// Rules compare regions without regard to case; told they are as the queue writes them, or who waits.
+    fn write_region(&self, judged: &mut Judged) {
+        let Verdict::Fails(Short::Region { best: Some((region, _)), .. }) = &mut judged.verdict else {
+            return;
+        };
+        let waiting = core::iter::once(&self.subject).chain(&self.others);
+        let mut names = self.spec.regions.iter().cloned().chain(waiting.flat_map(Waiting::regions));
+        if let Some(written) = names.find(|name| same(name, region)) {
+            *region = written;
         }
     }
 

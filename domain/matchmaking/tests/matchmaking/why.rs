@@ -127,7 +127,7 @@ fn every_kind_of_rule_between_tickets_tells_what_is_missing() {
         ("build", Short::Texts { own: Some("b1".into()), other: Some("b2".into()) }),
         ("modes", Short::Shared { shared: 1, needed: 2 }),
         ("hosts", Short::Total { sum: number(4.0), max: number(2.0) }),
-        ("region", Short::Region { best: Some(("west".into(), 90)), allowed: 80 }),
+        ("region", Short::Region { best: Some(("West".into(), 90)), allowed: 80 }),
         ("skill", Short::Apart { by: number(8.0), allowed: number(5.0) }),
         ("matchSize", Short::Players { players: 4, max: 3 }),
     ];
