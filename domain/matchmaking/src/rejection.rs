@@ -7,7 +7,7 @@ use mainstay_core::{MatchId, TicketId};
 
 use crate::attribute::AttributeFault;
 use crate::decide::GIVE_UP_AFTER_MAX;
-use crate::engine::Kind;
+use crate::engine::{Kind, LIST_VALUES_MAX, REGIONS_MAX};
 use crate::entity::Entity;
 use crate::spec::NoRoom;
 
@@ -60,7 +60,8 @@ pub enum Rejection {
     /// `MatchmakingRateLimitExceeded`: the tickets that wait name as many different list values or regions as a queue holds, and none of them
     /// takes up more than this one would. Nobody's fault who is told it, and over when some of them are matched.
     #[error(
-        "the tickets that wait name as many different list values or regions as there is room for beside: ask again later"
+        "the tickets that wait name so many different list values (at most {LIST_VALUES_MAX}) or regions (at most {REGIONS_MAX}) that there is no room for \
+         these beside: ask again later"
     )]
     TooManyValues,
     /// `MatchmakingNumberOfPlayersInTicketTooLarge`.

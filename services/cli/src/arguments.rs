@@ -293,7 +293,7 @@ pub struct AgentArguments {
     /// What this machine calls itself, where a machine provider was told; else it draws a key of its own
     #[arg(long, value_name = "UUID", env = "MAINSTAY_MACHINE_KEY")]
     pub machine_key: Option<mainstay_core::MachineKey>,
-    /// How many servers it holds; else as many as its cores and memory give to servers of 750 MHz and 800 MiB
+    /// How many servers it holds; else as many as its fleet's usage settings state, or its cores and memory have room for
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=SLOTS_MAX))]
     pub slots: Option<u16>,
     /// Game and query ports, first and last

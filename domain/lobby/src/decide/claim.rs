@@ -23,12 +23,12 @@ pub(super) fn claim(
 ) -> Result<Answer, Rejection> {
     let session = session(turn, id)?;
     let member = session.members.get(&by).ok_or(Rejection::NotMember(by))?;
-    let next = expected.next().ok_or(Rejection::LastEpoch)?;
     // It asks again, for its answer was lost.
-    if session.grant.is_some_and(|grant| grant.epoch == next && grant.host == by) {
+    if session.grant.is_some_and(|grant| Some(grant.epoch) == expected.next() && grant.host == by) {
         return Ok(told(turn, id));
     }
     newest(&session, expected)?;
+    let next = expected.next().ok_or(Rejection::LastEpoch)?;
     fresh(turn, as_of)?;
     // Its own lease keeps nobody else out, and it moves nothing: a host that met a side without a certificate takes an epoch that outranks
     // it, whatever it thinks of being host by now.

@@ -19,12 +19,12 @@ pub(super) fn hand_over(
     as_of: Option<Timestamp>,
 ) -> Result<Answer, Rejection> {
     let session = session(turn, id)?;
-    let next = expected.next().ok_or(Rejection::LastEpoch)?;
     // It asks again, for its answer was lost.
-    if session.grant.is_some_and(|grant| grant.epoch == next && grant.host == to) {
+    if session.grant.is_some_and(|grant| Some(grant.epoch) == expected.next() && grant.host == to) {
         return Ok(told(turn, id));
     }
     may(&session, Authority::Host { peer: by, epoch: expected })?;
+    let next = expected.next().ok_or(Rejection::LastEpoch)?;
     fresh(turn, as_of)?;
     let member = session.members.get(&to).ok_or(Rejection::NotMember(to))?;
     if to == by {

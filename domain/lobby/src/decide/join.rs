@@ -79,8 +79,9 @@ fn is_settled(turn: &Turn<'_, Lobby>, session: &Session) -> Result<(), Rejection
         }
     };
     if has_settled {
-        Ok(())
-    } else {
-        Err(Rejection::Moving { epoch: session.epoch(), again: RENEW_EVERY / 2 })
+        return Ok(());
     }
+    // One that cannot have another host is on its way to none.
+    turn.state().goes_on(session, turn.now())?;
+    Err(Rejection::Moving { epoch: session.epoch(), again: RENEW_EVERY / 2 })
 }

@@ -28,6 +28,8 @@ fn of_two_who_claim_an_epoch_one_gets_it_and_the_other_is_told_who() {
     assert_eq!(told(world.claim(id(1), 1, 2)).grant.unwrap().host, key(2));
     let Err(Rejection::Passed { found, grant, .. }) = world.claim(id(1), 1, 3) else { panic!("refused") };
     assert_eq!((found, grant.unwrap().host), (Epoch(2), key(2)));
+    let ahead = world.claim(id(1), u32::MAX, 3);
+    assert!(matches!(ahead, Err(Rejection::Passed { found: Epoch(2), .. })), "{ahead:?}");
     // Its answer was lost: it asks again, and nothing happens twice.
     let before = world.story.len();
     assert_eq!(told(world.claim(id(1), 1, 2)).grant.unwrap().host, key(2));
@@ -474,6 +476,7 @@ fn a_session_that_is_not_migratable_ends_with_its_host() {
     let mut world = three(Settings { migratable: Migratable::No, ..Settings::of_size(8) });
     world.pass(LEASE);
     assert_eq!(world.claim(id(1), 1, 2), Err(Rejection::NotMigratable));
+    assert_eq!(world.join(id(1), 4), Err(Rejection::NotMigratable), "nor is it on its way to anybody");
     world.ask(&Command::Leave { session: id(1), peer: key(1) }).unwrap();
     assert!(matches!(world.lobby.session(id(1)), Err(Rejection::Over { .. })));
 }

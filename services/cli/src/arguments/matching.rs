@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 /// Which queue is meant.
 #[derive(Debug, Args)]
 pub struct OfQueue {
-    /// The queue; may be left out where there is one alone
+    /// The queue; may be left out where an id tells it, or there is one alone
     #[arg(long)]
     pub queue: Option<String>,
 }

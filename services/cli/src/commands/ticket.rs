@@ -112,9 +112,10 @@ fn awaited(client: &Client, mut ticket: Value, waiting: &Waiting) -> Result<Valu
             Some("Canceled") => {
                 let reason = text(&ticket, "cancellationReason");
                 let exit = if reason == "Timeout" { Exit::TimedOut } else { Exit::Failed };
-                return Err(
-                    Failure::new(exit, "MS-U040", format!("ticket {id} ended without a match")).why(reason)
-                );
+                let failure = Failure::new(exit, "MS-U040", format!("ticket {id} ended without a match"));
+                return Err(failure.why(reason).fix(
+                    "see who waits and what keeps them apart: mainstay queue funnel NAME; then ask again",
+                ));
             }
             Some(_) | None => {}
         }

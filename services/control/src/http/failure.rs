@@ -348,7 +348,7 @@ impl From<&BodyError> for Failure {
             BodyError::PayloadTooLarge { .. } => "send a reference to the data instead",
             BodyError::NilAllocation => "make a random UUID for each session",
             BodyError::Json(_) | BodyError::TooManyScopes { .. } | BodyError::ConfigurationId(_) => {
-                "mend the body; the fields are in docs/reference/http-api.md"
+                "mend the body; the fields are in docs/reference/, and in /v1/openapi.json"
             }
         };
         let failure = Self::new(StatusCode::BAD_REQUEST, error.code(), detail, fix);

@@ -72,6 +72,14 @@ pub(crate) struct Watching {
 }
 
 impl Watched {
+    /// How many may, for whoever is one too many.
+    pub(crate) fn limits() -> String {
+        format!(
+            "as many watch as can: {WATCHED_MAX} sessions are watched, and one of them by {OF_OTHERS_MAX} who are no members, \
+             {OF_CALLER_MAX} times by one caller, {OF_MEMBER_MAX} times by a member"
+        )
+    }
+
     /// Watches a session from now on; `None` where too many watch.
     pub(crate) fn watch(&self, session: SessionId, watcher: Watcher) -> Option<Watching> {
         let mut watched = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -44,6 +44,13 @@ const WATCHED_MAX: usize = 100_000;
 const WATCHERS_MAX: usize = 200;
 
 impl Watched {
+    /// How many may, for whoever is one too many.
+    pub(crate) fn limits() -> String {
+        format!(
+            "as many watch as can: {WATCHED_MAX} tickets of a queue are watched, and one of them {WATCHERS_MAX} times"
+        )
+    }
+
     /// Watches a ticket from now on; `None` where too many are watched, or too many watch it.
     pub(crate) fn watch(&self, ticket: TicketId) -> Option<Watching> {
         let mut watched = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -102,6 +102,9 @@ async fn put_configuration_dry_run_looks_and_if_match_refuses_what_was_made_for_
     let request = hyper::Request::builder().header("if-match", "\"0\"");
     let late = world.request(request, "PUT", "/v1/configuration", ARENA.into()).await;
     late.expect(412, "MS-P023");
+    let request = hyper::Request::builder().header("if-match", "\"0\"");
+    let looked = world.request(request, "PUT", "/v1/configuration?dryRun=true", ARENA.into()).await;
+    looked.expect(412, "MS-P023");
     let request = hyper::Request::builder().header("if-match", "newest");
     world.request(request, "PUT", "/v1/configuration", ARENA.into()).await.expect(400, "MS-U101");
 }

@@ -265,6 +265,16 @@ async fn what_players_have_stored_is_read_on_every_face_and_what_is_too_large_on
     let try_it = json!({ "tickets": parties, "withinSeconds": 1 });
     let tried = world.post("/v1/queues/q/try", &try_it).await;
     assert_eq!(tried.body["left"], json!(["far"]), "{}", tried.text);
+    let five =
+        json!({ "Name": "five", "MinMatchSize": 5, "MaxMatchSize": 5, "ServerAllocationEnabled": false });
+    let try_it = json!({ "tickets": try_it["tickets"], "configuration": five });
+    let tried = world.post("/v1/queues/q/try", &try_it).await;
+    assert_eq!(
+        tried.body["left"].as_array().map(Vec::len),
+        Some(4),
+        "by rules of another queue: {}",
+        tried.text
+    );
 
     let note = "n".repeat(9_000);
     let large = json!({ "players": [{ "player": "large", "attributes": { "note": note } }], "giveUpAfterSeconds": 60 });

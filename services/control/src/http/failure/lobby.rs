@@ -38,8 +38,7 @@ impl Failure {
     }
 
     pub(in crate::http) fn too_many_watch() -> Self {
-        let detail =
-            "as many watch sessions, or this one, as can, or this caller watches it often enough".to_owned();
+        let detail = crate::lobby::Watched::limits();
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "MS-G020", detail, "end streams that nobody reads")
     }
 

@@ -108,7 +108,7 @@ impl Failure {
     }
 
     pub(in crate::http) fn too_many_watched() -> Self {
-        let detail = "as many watch this ticket, or others of its queue, as can".to_owned();
+        let detail = crate::queues::Watched::limits();
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "MS-M011",
@@ -260,7 +260,7 @@ impl From<QueueError> for Failure {
                 StatusCode::CONFLICT,
                 "MS-M005",
                 error.to_string(),
-                "remove the instance's old data, or use fewer queues",
+                "remove queues that nobody asks any more: mainstay queue delete NAME",
             ),
             QueueError::Refused(rejection) => rejection.into(),
             QueueError::Runtime(error) => error.into(),

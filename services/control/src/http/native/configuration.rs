@@ -9,7 +9,7 @@ use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
 use mainstay_config::{Code, Refused, SourceFile, check_files, load, waits_for_the_start};
-use mainstay_fleet::catalog::Edit;
+use mainstay_fleet::catalog::{CatalogRejection, Edit};
 use mainstay_wire::native::ConfigurationView;
 use mainstay_wire::problem::Problem;
 use serde::Deserialize;
@@ -114,8 +114,9 @@ async fn apply(
         DryRun::Off => named.collect(),
         DryRun::On => Vec::new(),
     };
+    let seen = revision(&headers)?;
     if asked.dry_run == DryRun::Off {
-        let edit = Edit { by: caller.key().into(), seen: revision(&headers)? };
+        let edit = Edit { by: caller.key().into(), seen };
         app.editor.declare(declaration, edit).await?;
         // Each is a shard of its own, so one may be taken and the next not: sent again, the whole is taken.
         app.queues.set_all(queues).await?;
@@ -124,6 +125,11 @@ async fn apply(
         }
     }
     let view = app.catalog.query(|catalog, _| ConfigurationView::of(catalog)).await?;
+    if asked.dry_run == DryRun::On
+        && let Some(seen) = seen.filter(|seen| *seen != view.revision)
+    {
+        return Err(Failure::from(CatalogRejection::Outdated { seen, now: view.revision }).into());
+    }
     Ok(Json(ConfigurationView { queues: set, warnings, ..view }))
 }
 

@@ -146,6 +146,10 @@ fn body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<T, N
     let body = bytes(body)?;
     mainstay_wire::object::read(&body).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
-        Failure::bad_request(detail, "mend the body; the fields are in docs/reference/http-api.md").into()
+        Failure::bad_request(
+            detail,
+            "mend the body; the fields are in docs/reference/, and in /v1/openapi.json",
+        )
+        .into()
     })
 }
