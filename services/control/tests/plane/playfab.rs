@@ -62,7 +62,7 @@ async fn every_refusal_is_an_envelope_whoever_refused() {
         let answer = world.playfab("POST", login, &[JSON], body.as_bytes().to_vec()).await;
         refused(&answer, 400, ("InvalidJSONContent", 1200));
     }
-    for body in ["[]", "5", "null", "{\"CustomId\":5}"] {
+    for body in ["[5]", "5", "true", "{\"CustomId\":5}"] {
         let answer = world.playfab("POST", login, &[JSON], body.as_bytes().to_vec()).await;
         refused(&answer, 400, params);
         let details = answer.body["errorDetails"].as_object().unwrap();
