@@ -454,7 +454,10 @@ fn host_of_settled(players: &[Player]) -> Option<usize> {
         // Who came when all boats were taken watches.
         let does = player.stands["boat"].is_null() && player.stands["done"].as_u64() > Some(0)
             || player.stands["deeds"].as_u64() > Some(0);
-        does && player.stands["host"] == host.peer.as_str()
+        // Whoever has heard nothing of the game yet would not notice that it goes on under another.
+        let has_heard = player.stands["tick"].as_u64() > Some(0);
+        does && has_heard
+            && player.stands["host"] == host.peer.as_str()
             && Stamp::of(&player.stands) == Stamp::of(&host.stands)
             && player.stands["members"] == count
             && player.stands["linked"] == count - 1
