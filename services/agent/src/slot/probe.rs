@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use mainstay_query::{Answer, Probe, Prober, Protocol, Step};
+use mainstay_query::{Answer, Malformed, Probe, Prober, Protocol, Step};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{sleep, timeout};
 
@@ -21,7 +21,7 @@ pub(crate) enum NoAnswer {
         /// The address asked.
         at: SocketAddr,
     },
-    /// Nothing came, or nothing that makes sense.
+    /// Nothing came.
     #[error("no answer from {at} within {} ms", within.as_millis())]
     Silent {
         /// The address asked.
@@ -29,6 +29,9 @@ pub(crate) enum NoAnswer {
         /// The time given.
         within: Duration,
     },
+    /// What came is no answer.
+    #[error(transparent)]
+    Nonsense(Nonsense),
     /// The machine's own trouble.
     #[error("failed to ask {at}")]
     Socket {
@@ -40,14 +43,45 @@ pub(crate) enum NoAnswer {
     },
 }
 
+/// What came is no answer in the protocol it was asked by: as bad as none, and mended otherwise.
+#[derive(Debug, thiserror::Error)]
+#[error("what {at} answered within {} ms is no answer to a query by {protocol}", within.as_millis())]
+pub(crate) struct Nonsense {
+    /// The address asked.
+    at: SocketAddr,
+    /// What it was asked by.
+    protocol: Protocol,
+    /// The time given.
+    within: Duration,
+    /// What is wrong with the last that came.
+    #[source]
+    malformed: Malformed,
+}
+
+impl Nonsense {
+    /// Whoever runs the machine sees why a game that runs counts as silent.
+    pub(crate) fn tell(&self) {
+        let code = self.malformed.code();
+        tracing::warn!(code, error = %super::ended::in_full(self), "a wrong answer to a query");
+    }
+}
+
 /// Asks until there is an answer, paced as the protocol wants it.
 pub(crate) async fn until_answer(protocol: Protocol, port: u16, within: Duration) -> Answer {
+    let mut is_told = false;
     loop {
         match once(&protocol, port, within).await {
             Ok(answer) => return answer,
             Err(NoAnswer::Refused { .. }) => sleep(REFUSED_PAUSE).await,
             // The silence itself was a wait of `within`; the rest of the protocol's pause follows.
             Err(NoAnswer::Silent { .. }) => sleep(protocol.interval_min().saturating_sub(within)).await,
+            Err(NoAnswer::Nonsense(nonsense)) => {
+                // It says the same each time.
+                if !std::mem::replace(&mut is_told, true) {
+                    nonsense.tell();
+                }
+                sleep(protocol.interval_min().saturating_sub(within)).await;
+            }
             Err(error @ NoAnswer::Socket { .. }) => {
                 tracing::warn!(error = %super::ended::in_full(&error), "a probe failed");
                 sleep(protocol.interval_min()).await;
@@ -67,10 +101,10 @@ pub(crate) async fn once(protocol: &Protocol, port: u16, within: Duration) -> Re
             match second {
                 // A machine without IPv6 has nobody listening there either.
                 Err(NoAnswer::Refused { .. } | NoAnswer::Socket { .. }) => first,
-                Ok(_) | Err(NoAnswer::Silent { .. }) => second,
+                Ok(_) | Err(NoAnswer::Silent { .. } | NoAnswer::Nonsense(_)) => second,
             }
         }
-        Ok(_) | Err(NoAnswer::Silent { .. } | NoAnswer::Socket { .. }) => first,
+        Ok(_) | Err(NoAnswer::Silent { .. } | NoAnswer::Nonsense(_) | NoAnswer::Socket { .. }) => first,
     }
 }
 
@@ -82,16 +116,25 @@ async fn once_at(protocol: &Protocol, at: SocketAddr, within: Duration) -> Resul
             Ok(Err(source)) => Err(failed(at, source)),
             Err(_elapsed) => Err(NoAnswer::Silent { at, within }),
         },
-        Probe::Datagrams(prober) => match timeout(within, exchange(prober, at)).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(source)) => Err(failed(at, source)),
-            Err(_elapsed) => Err(NoAnswer::Silent { at, within }),
-        },
+        Probe::Datagrams(prober) => {
+            let mut refused = None;
+            match timeout(within, exchange(prober, at, &mut refused)).await {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(source)) => Err(failed(at, source)),
+                Err(_elapsed) => Err(match refused {
+                    Some(malformed) => {
+                        NoAnswer::Nonsense(Nonsense { at, protocol: protocol.clone(), within, malformed })
+                    }
+                    None => NoAnswer::Silent { at, within },
+                }),
+            }
+        }
     }
 }
 
 /// A connected socket of its own for each probe: the kernel checks the source, and no server mixes up two tokens.
-async fn exchange(mut prober: Prober, at: SocketAddr) -> io::Result<Answer> {
+/// `refused` is the last that came and was no answer.
+async fn exchange(mut prober: Prober, at: SocketAddr, refused: &mut Option<Malformed>) -> io::Result<Answer> {
     let any = match at.ip() {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -108,9 +151,7 @@ async fn exchange(mut prober: Prober, at: SocketAddr) -> io::Result<Answer> {
             }
             Step::Done(answer) => return Ok(answer),
             Step::Wait => {}
-            Step::Refused(malformed) => {
-                tracing::debug!(%at, code = malformed.code(), %malformed, "a wrong answer to a query");
-            }
+            Step::Refused(malformed) => *refused = Some(malformed),
         }
     }
 }
@@ -147,6 +188,28 @@ mod tests {
             let error = once(&protocol, port, within).await.unwrap_err();
             assert!(matches!(error, NoAnswer::Refused { .. }), "{protocol}: {error}");
         }
+    }
+
+    /// An operator has to see that a game answers, and by another protocol than it is asked by.
+    #[tokio::test]
+    async fn what_is_no_answer_is_told_as_such() {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = socket.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let mut buffer = [0; 64];
+            while let Ok((_, from)) = socket.recv_from(&mut buffer).await {
+                socket.send_to(b"hello", from).await.unwrap();
+            }
+        });
+        let nonsense = loop {
+            match once(&Protocol::Sqp, port, Duration::from_millis(50)).await {
+                Err(NoAnswer::Nonsense(nonsense)) => break nonsense,
+                Err(NoAnswer::Silent { .. }) => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        let told = super::super::ended::in_full(&nonsense);
+        assert!(told.contains("no answer to a query by sqp: "), "{told}");
     }
 
     #[tokio::test]

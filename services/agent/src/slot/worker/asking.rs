@@ -170,6 +170,10 @@ async fn hear(query: Option<(Protocol, u16, Duration)>) -> Heard {
             tracing::warn!(%port, error = %in_full(&error), "a check could not be made");
             Heard::Unasked
         }
+        Err(NoAnswer::Nonsense(nonsense)) => {
+            nonsense.tell();
+            Heard::Silence
+        }
         Err(error @ (NoAnswer::Refused { .. } | NoAnswer::Silent { .. })) => {
             tracing::debug!(%port, error = %in_full(&error), "a check had no answer");
             Heard::Silence
