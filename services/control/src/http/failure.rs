@@ -34,6 +34,9 @@ use crate::streams::{No, Unseen};
 
 /// The header that carries our code where a body has no place for it.
 pub(crate) const CODE_HEADER: HeaderName = HeaderName::from_static("mainstay-code");
+/// How a body is mended that is not what its call takes.
+pub(super) const MEND_BODY: &str =
+    "mend the body; the fields are in docs/reference/, and in /v1/openapi.json";
 
 /// What went wrong, before it is told in a face's shape.
 #[derive(Debug, Clone)]
@@ -347,9 +350,7 @@ impl From<&BodyError> for Failure {
         let fix = match error {
             BodyError::PayloadTooLarge { .. } => "send a reference to the data instead",
             BodyError::NilAllocation => "make a random UUID for each session",
-            BodyError::Json(_) | BodyError::TooManyScopes { .. } | BodyError::ConfigurationId(_) => {
-                "mend the body; the fields are in docs/reference/, and in /v1/openapi.json"
-            }
+            BodyError::Json(_) | BodyError::TooManyScopes { .. } | BodyError::ConfigurationId(_) => MEND_BODY,
         };
         let failure = Self::new(StatusCode::BAD_REQUEST, error.code(), detail, fix);
         match error {
@@ -424,14 +425,19 @@ impl Unity {
     }
 }
 
+/// By what a caller and the log speak of one answer. Nothing hangs on it: where the system gives no random bytes it is nil.
+pub(crate) fn request_id() -> Uuid {
+    getrandom::u64().map_or(Uuid::nil(), |high| {
+        let low = getrandom::u64().unwrap_or_default();
+        uuid::Builder::from_random_bytes(((u128::from(high) << 64) | u128::from(low)).to_be_bytes())
+            .into_uuid()
+    })
+}
+
 impl IntoResponse for Unity {
     fn into_response(self) -> Response {
         let Self(failure) = self;
-        let request_id = getrandom::u64().map_or(Uuid::nil(), |high| {
-            let low = getrandom::u64().unwrap_or_default();
-            uuid::Builder::from_random_bytes(((u128::from(high) << 64) | u128::from(low)).to_be_bytes())
-                .into_uuid()
-        });
+        let request_id = request_id();
         let body = ErrorBody {
             status: failure.status.as_u16(),
             title: title(failure.status),

@@ -45,7 +45,7 @@ use crate::store::Store;
 use crate::streams::{Desk, Installing};
 
 pub(crate) use access::{Access, sha256};
-pub(crate) use failure::{CODE_HEADER, code_of, fix_of};
+pub(crate) use failure::{CODE_HEADER, code_of, fix_of, request_id};
 pub(crate) use listener::{accept, raised, serve};
 pub(crate) use metrics::NO_ROUTE;
 pub(crate) use native::matching::keep;

@@ -18,6 +18,7 @@ use mainstay_wire::playfab::{Success, types};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::Face;
 use super::call::Call;
@@ -25,7 +26,7 @@ use super::callers::Shown;
 use super::inflated::inflated;
 use super::refusal::Refusal;
 use crate::doors::{Peer, Refused};
-use crate::http::{CODE_HEADER, NO_ROUTE};
+use crate::http::{CODE_HEADER, NO_ROUTE, request_id};
 
 /// The largest body of one who showed a token, as it is once inflated: a hundred players whose attributes are of the largest size, and
 /// their names, also where each is a text of JSON, whose quotes take two bytes.
@@ -38,6 +39,8 @@ const CALL_WITHIN: Duration = Duration::from_secs(30);
 const ERROR_AS_SUCCESS: &str = "x-reporterrorassuccess";
 /// By this an SDK says which it is.
 const SDK: &str = "x-playfabsdk";
+/// By what an answer is spoken of: PlayFab's own have it, and its SDK for C# hands it on.
+const REQUEST_ID: &str = "x-requestid";
 /// What every answer is.
 const JSON: &str = "application/json; charset=utf-8";
 /// The headers that a page may send at least: those of PlayFab's SDK for the web.
@@ -93,10 +96,15 @@ pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Res
     let is_lua = request.headers().get(SDK).is_some_and(|sdk| sdk.as_bytes().starts_with(b"LuaSdk"));
     let answered = tokio::time::timeout(CALL_WITHIN, answer(&face, request)).await;
     let answered = answered.unwrap_or_else(|_elapsed| Err(Refusal::too_slow(CALL_WITHIN)));
-    let (status, response) = match answered {
+    let id = request_id();
+    let (status, mut response) = match answered {
         Ok(body) => (StatusCode::OK, json(StatusCode::OK, body)),
-        Err(refusal) => (refusal.status(), refused(refusal, wants_success)),
+        Err(refusal) => (refusal.status(), refused(refusal, wants_success, id)),
     };
+    // Hexadecimal digits and hyphens are a header's value.
+    if let Ok(id) = HeaderValue::try_from(id.to_string()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
     // As what became of it, whatever status its client wants to see.
     let took = face.clock.since_boot().saturating_sub(began);
     face.metrics.called(call.map_or(NO_ROUTE, Call::route), method.as_str(), status.as_u16(), took);
@@ -184,12 +192,13 @@ fn told<T: Serialize>(answer: Result<T, Refusal>) -> Result<Vec<u8>, Refusal> {
     serde_json::to_vec(&Success::of(answer?)).map_err(|error| Refusal::bug(&error))
 }
 
-fn refused(refusal: Refusal, wants_success: bool) -> Response {
+fn refused(refusal: Refusal, wants_success: bool, id: Uuid) -> Response {
     let status = if wants_success { StatusCode::OK } else { refusal.status() };
     let is_method = refusal.status() == StatusCode::METHOD_NOT_ALLOWED;
     let code = refusal.code();
     let told = refusal.told();
     tracing::debug!(
+        request_id = %id,
         error = told.error,
         number = told.error_code,
         message = told.error_message,
@@ -242,7 +251,10 @@ fn allowed(mut response: Response) -> Response {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, OPTIONS"));
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after, mainstay-code"));
+    headers.insert(
+        ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("retry-after, mainstay-code, x-requestid"),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }

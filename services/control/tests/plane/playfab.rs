@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use mainstay_control::Logins;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::{Answer, TITLE, TITLE_SECRET, World};
 
@@ -156,6 +157,9 @@ async fn headers_prefixes_and_queries_are_as_the_sdks_send_them() {
     let world = World::new().await;
     let answer = post(&world, "/Match/GetMatch", &[("x-reporterrorassuccess", "true")], &json!({})).await;
     assert_eq!((answer.status, &answer.body["code"]), (200, &json!(401)), "{}", answer.text);
+    let again = post(&world, "/Match/GetMatch", &[], &json!({})).await;
+    let named = |answer: &Answer| Uuid::parse_str(answer.header("x-requestid").unwrap()).unwrap();
+    assert_ne!(named(&answer), named(&again), "each answer has a name of its own");
     let asked = [
         ("origin", "https://game.example"),
         ("access-control-request-method", "POST"),

@@ -163,7 +163,9 @@ impl Demo<'_> {
             match seen["status"].as_str() {
                 Some("Canceled") => {
                     let what = format!("the ticket of {} ended without a match", ticket.player);
-                    Err(Failure::new(Exit::Failed, "MS-U040", what).why(text(&seen["cancellationReason"])))
+                    let failure = Failure::new(Exit::Failed, "MS-U040", what);
+                    let fix = "see who waits and what keeps them apart: mainstay queue funnel arena; then run the demo again";
+                    Err(failure.why(text(&seen["cancellationReason"])).fix(fix))
                 }
                 Some("Matched") => Ok(Some(seen)),
                 Some(_) | None => Ok(None),

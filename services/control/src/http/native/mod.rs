@@ -29,7 +29,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::App;
-use super::failure::{Failure, Native, tell};
+use super::failure::{Failure, MEND_BODY, Native, tell};
 use crate::declare::named;
 
 /// The calls, and what describes them: a route that is not described cannot be written, since it is made of its description.
@@ -146,10 +146,6 @@ fn body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<T, N
     let body = bytes(body)?;
     mainstay_wire::object::read(&body).map_err(|error| {
         let detail = format!("the body is not the JSON this call takes: {error}");
-        Failure::bad_request(
-            detail,
-            "mend the body; the fields are in docs/reference/, and in /v1/openapi.json",
-        )
-        .into()
+        Failure::bad_request(detail, MEND_BODY).into()
     })
 }
