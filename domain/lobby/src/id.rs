@@ -3,6 +3,9 @@
 use alloc::sync::Arc;
 use core::fmt;
 
+use base64::display::Base64Display;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+
 /// The public key that a peer's process made when it started: one life of one process, as `domain/migration` counts peers.
 /// What kind of key it is, the adapters know.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,9 +74,10 @@ impl fmt::Display for Service {
     }
 }
 
+/// As games write it: base64url.
 impl fmt::Display for PeerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        Base64Display::new(&self.0, &BASE64_URL_SAFE_NO_PAD).fmt(f)
     }
 }
 
