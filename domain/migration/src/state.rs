@@ -21,9 +21,12 @@ pub const STATE_BYTES_MAX: usize = 256 * 1024;
 /// The most parts that are kept since a snapshot: at ten a second a game has to give one every 25 s.
 pub const PARTS_MAX: usize = 256;
 
-/// Of how many peers a part names the last input: every member of the largest session, and half as many who left and may come
+/// Of how many peers a state names the last input: every member of the largest session, and half as many who left and may come
 /// back. All parts of the longest state fit into one packet with them.
 pub const PLAYERS_MAX: usize = crate::MEMBERS_MAX + crate::MEMBERS_MAX / 2;
+
+/// In place of an input's number: its peer is forgotten. Inputs are numbered from 1 on.
+const FORGOTTEN: u64 = 0;
 
 /// The running hash of a chain: the first half of a SHA-256. 0 is the hash of no part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -97,8 +100,7 @@ pub struct Part {
     pub previous: StateHash,
     /// What `bytes` are.
     pub kind: Kind,
-    /// The last input of each member that it holds, of [`PLAYERS_MAX`] at most: of a new host they want to know which ones to
-    /// say again.
+    /// The last input of each member that came with it, or 0 for who is forgotten; a snapshot's, of all. At most [`PLAYERS_MAX`].
     pub inputs: Arc<BTreeMap<PeerId, u64>>,
     /// The game's.
     pub bytes: Vec<u8>,
@@ -127,7 +129,7 @@ impl Part {
             Kind::Event => 2,
         };
         let mut hash = Sha256::new();
-        hash.update(b"mainstay state 1");
+        hash.update(b"mainstay state 2");
         hash.update(self.previous.0.to_be_bytes());
         hash.update(self.id.stamp.epoch.0.to_be_bytes());
         hash.update(self.id.stamp.fork.to_be_bytes());
@@ -149,7 +151,7 @@ impl Part {
 /// Why a piece of a game is no part of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// It would make the state longer than [`STATE_BYTES_MAX`] or [`PARTS_MAX`].
+    /// It would make the state longer than [`STATE_BYTES_MAX`] or [`PARTS_MAX`]; or more than [`PLAYERS_MAX`] have come, gone and played since the part before.
     #[error(
         "{bytes} bytes in {parts} parts since the snapshot, at most {STATE_BYTES_MAX} in {PARTS_MAX}: give a snapshot"
     )]
@@ -182,6 +184,8 @@ pub enum StateError {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct State {
     parts: Vec<Arc<Part>>,
+    /// What all of them together say.
+    inputs: Arc<BTreeMap<PeerId, u64>>,
     seal: Signature,
 }
 
@@ -221,10 +225,41 @@ impl State {
         &self.parts
     }
 
-    /// The last input of each member that it holds.
+    /// The last input of each member that it holds, of [`PLAYERS_MAX`] at most: of a new host they want to know which ones to
+    /// say again.
     #[must_use]
     pub fn inputs(&self) -> Arc<BTreeMap<PeerId, u64>> {
-        self.parts.last().map(|part| Arc::clone(&part.inputs)).unwrap_or_default()
+        Arc::clone(&self.inputs)
+    }
+
+    /// One more part. Before a snapshot nothing is needed.
+    fn push(&mut self, part: Arc<Part>) {
+        if part.kind == Kind::Snapshot {
+            self.parts.clear();
+            self.inputs = Arc::default();
+        }
+        let inputs = Arc::make_mut(&mut self.inputs);
+        for (peer, number) in part.inputs.iter() {
+            if *number == FORGOTTEN {
+                inputs.remove(peer);
+            } else {
+                inputs.insert(*peer, *number);
+            }
+        }
+        self.parts.push(part);
+    }
+
+    /// What a part has to say that is to lead to these inputs.
+    fn changes(&self, kind: Kind, inputs: &Arc<BTreeMap<PeerId, u64>>) -> Arc<BTreeMap<PeerId, u64>> {
+        match kind {
+            Kind::Snapshot => Arc::clone(inputs),
+            Kind::Delta | Kind::Event => {
+                let forgotten = self.inputs.keys().filter(|peer| !inputs.contains_key(peer));
+                let news = inputs.iter().filter(|(peer, number)| self.inputs.get(peer) != Some(number));
+                let news = news.map(|(peer, number)| (*peer, *number));
+                forgotten.map(|peer| (*peer, FORGOTTEN)).chain(news).collect::<BTreeMap<_, _>>().into()
+            }
+        }
     }
 
     /// The parts after that one; all of them where it is none of these.
@@ -254,7 +289,7 @@ impl State {
         self.parts.iter().map(|part| part.id).find(is_another).filter(|id| id.stamp.fork == 0)
     }
 
-    /// The host's game goes on. Its newest name is to be signed: [`State::sign`].
+    /// The host's game goes on, and holds these inputs. Its newest name is to be signed: [`State::sign`].
     ///
     /// # Errors
     /// A piece that does not follow.
@@ -275,14 +310,11 @@ impl State {
             Kind::Snapshot => (piece.bytes.len(), 1),
             Kind::Delta | Kind::Event => (self.bytes() + piece.bytes.len(), self.parts.len() + 1),
         };
-        if bytes > STATE_BYTES_MAX || parts > PARTS_MAX {
+        let changes = self.changes(piece.kind, &inputs);
+        if bytes > STATE_BYTES_MAX || parts > PARTS_MAX || changes.len() > PLAYERS_MAX {
             return Err(StateError::TooLong { bytes, parts });
         }
-        let part = Part::after(newest, stamp, piece, inputs);
-        if part.kind == Kind::Snapshot {
-            self.parts.clear();
-        }
-        self.parts.push(Arc::new(part));
+        self.push(Arc::new(Part::after(newest, stamp, piece, changes)));
         self.seal = Signature::default();
         Ok(&self.parts[self.parts.len() - 1])
     }
@@ -315,12 +347,11 @@ impl State {
             if newer.holds(part.id) || part.id < newer.id() || !follows {
                 continue;
             }
-            if part.kind == Kind::Snapshot {
-                newer.parts.clear();
-            }
-            newer.parts.push(Arc::clone(part));
+            newer.push(Arc::clone(part));
         }
-        let fits = newer.bytes() <= STATE_BYTES_MAX && newer.parts.len() <= PARTS_MAX;
+        let fits = newer.bytes() <= STATE_BYTES_MAX
+            && newer.parts.len() <= PARTS_MAX
+            && newer.inputs.len() <= PLAYERS_MAX;
         let last = sent.parts.last().map_or(StateId::NONE, |last| last.id);
         if last <= self.id() || !fits {
             return Taken::NoNews;

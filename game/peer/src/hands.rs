@@ -25,7 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
-use mainstay_migration::{Body, End, Input, Message, Output, PeerId, Said, SessionId};
+use mainstay_migration::{Body, End, Input, Message, Output, PeerId, Said, Session, SessionId, Stamp};
 use mainstay_wire::peer::{Game, Packet, Word};
 use tokio::sync::{mpsc, oneshot};
 
@@ -324,7 +324,8 @@ impl Hands {
                 let Some(place) = self.places.get_mut(&id) else { return };
                 place.said.yield_to_another();
                 let Life::In(session) = &place.life else { return };
-                for bytes in place.ahead.obey(leader, stamp, session.roster()) {
+                let counts = |from, way, stamp| counts(session, from, way, stamp);
+                for (stamp, bytes) in place.ahead.obey(stamp, session.roster(), counts) {
                     self.tell(id, Event::FromHost { stamp, bytes });
                 }
                 self.pass_words(id);
@@ -551,18 +552,23 @@ impl Hands {
         let Some(Place { life: Life::In(session), ahead, .. }) = self.places.get_mut(&id) else { return };
         let is_of_member =
             session.is_host() && stamp == session.stamp() && session.roster().members.contains_key(&from);
-        let is_of_host = from != self.me
-            && match way {
-                Way::Datagram => session.is_of_host(from, stamp),
-                Way::Stream => session.is_word_of_host(from, stamp),
-            };
-        if is_of_host {
+        if from != self.me && counts(session, from, way, stamp) {
             self.tell(id, Event::FromHost { stamp, bytes });
         } else if is_of_member && way == Way::Datagram {
             self.tell(id, Event::FromMember { peer: from, bytes });
         } else if stamp > session.stamp() {
-            ahead.keep(from, stamp, bytes, session.roster());
+            ahead.keep((from, way), stamp, bytes, session.roster());
+        } else if way == Way::Stream {
+            tracing::debug!(me = %self.me, session = %id, %from, ?stamp, stands = ?session.stamp(), "a word of nobody who counts");
         }
+    }
+}
+
+/// Whether what a host said is the game's to hear.
+fn counts(session: &Session, from: PeerId, way: Way, stamp: Stamp) -> bool {
+    match way {
+        Way::Datagram => session.is_of_host(from, stamp),
+        Way::Stream => session.is_word_of_host(from, stamp),
     }
 }
 

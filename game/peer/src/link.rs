@@ -95,7 +95,8 @@ pub struct Load {
 /// How a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// At once, and perhaps lost: what is said again anyway. A packet too long for that takes the other way.
+    /// At once, and perhaps lost: what is said again anyway. A packet too long for that takes a stream, and gives way to a newer one where it has waited
+    /// for a quarter of a second.
     Datagram,
     /// Again until it is there, as long as the link stands. Two packets may come in either order.
     Stream,

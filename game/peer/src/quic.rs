@@ -443,6 +443,10 @@ impl Link for QuicLink {
                 self.lanes.put_datagram(&self.connection, rank, bytes);
                 Ok(())
             }
+            Way::Datagram if rank == Rank::Game => {
+                self.lanes.put_long_datagram(bytes);
+                Ok(())
+            }
             Way::Datagram | Way::Stream => self.lanes.put(rank, bytes, self.unheard.say()),
         }
     }

@@ -40,6 +40,7 @@ impl<G: Guards> Session<G> {
             // These prove themselves, or ask for nothing but an answer.
             Body::Announce(Announcement { certificates, view, cause }) => {
                 self.be_told(now, &certificates, Some(&view), cause);
+                self.hear_how(from, cause);
             }
             Body::Claim(claim) => self.consider(now, from, &claim),
             Body::Vote(vote) => self.count(now, from, vote),

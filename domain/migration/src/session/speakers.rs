@@ -4,6 +4,7 @@
 //! Of a host that was replaced nothing counts, whatever it says and whenever it said it (I2).
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::Cause;
@@ -26,42 +27,101 @@ pub(super) struct Speakers {
     present: Speaker,
     /// Each gave the session to the next, the last one to the present host.
     givers: VecDeque<Speaker>,
+    /// Who would, if the last of them had given it to the present host, too.
+    unheard: VecDeque<Speaker>,
 }
 
 impl Speakers {
     pub(super) const fn beginning(present: Speaker) -> Self {
-        Self { present, givers: VecDeque::new() }
+        Self { present, givers: VecDeque::new(), unheard: VecDeque::new() }
     }
 
-    fn pass_to(&mut self, next: Speaker, cause: Cause) {
+    fn pass_to(&mut self, next: Speaker, passage: Passage) {
         if next == self.present {
             return;
         }
-        let is_given = match cause {
-            Cause::Lobby | Cause::Controlled => true,
-            Cause::Catastrophic | Cause::Fenced | Cause::Merge => next.host == self.present.host,
-        };
-        if is_given {
-            self.givers.push_back(self.present);
-        } else {
-            self.givers.clear();
+        self.givers.push_back(self.present);
+        self.forget_the_oldest();
+        if next.host != self.present.host {
+            self.unheard.clear();
         }
-        if self.givers.len() > GIVERS_MAX {
-            self.givers.pop_front();
+        match passage {
+            Passage::Given => {}
+            Passage::Unheard => self.unheard.append(&mut self.givers),
+            Passage::Unknown => self.givers.clear(),
         }
         self.present = next;
+    }
+
+    /// The present host was given the session, and this peer missed that.
+    fn hear_of_gift(&mut self) {
+        self.unheard.append(&mut self.givers);
+        core::mem::swap(&mut self.unheard, &mut self.givers);
+        self.forget_the_oldest();
+    }
+
+    fn forget_the_oldest(&mut self) {
+        while self.givers.len() > GIVERS_MAX {
+            self.givers.pop_front();
+        }
+    }
+}
+
+/// How the session comes from one host to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passage {
+    /// It was given, or both are the same.
+    Given,
+    /// It was not, as far as this peer knows; the next host knows better.
+    Unheard,
+    /// Of those in between this peer knows nothing.
+    Unknown,
+}
+
+/// Whether the host before has given the session away.
+const fn is_gift(cause: Cause) -> bool {
+    match cause {
+        Cause::Lobby | Cause::Controlled => true,
+        Cause::Catastrophic | Cause::Fenced | Cause::Merge => false,
     }
 }
 
 impl<G: Guards> Session<G> {
-    /// Somebody is host from now on, or is so under another stamp than the one that is returned.
+    /// Somebody is host from now on, or is so under another stamp than the one that is returned. Of who was host in between, which this peer never heard, its
+    /// certificates tell; how the session came to those, and from them to the present one, they do not.
     pub(super) fn pass_word(&mut self, cause: Cause) -> Stamp {
-        let before = self.speakers.present.stamp;
+        let Speaker { host: mut last, stamp: before } = self.speakers.present;
         let next = Speaker { host: self.leader(), stamp: self.stamp() };
-        // Somebody was host in between that this peer never heard.
-        let direct = self.ballot.certificates_after(before.epoch).len() <= 1;
-        self.speakers.pass_to(next, if direct { cause } else { Cause::Catastrophic });
+        let certified = self.ballot.certificates_after(before.epoch);
+        // A lobby counts its epochs, and its newest certificate stands for all; members leave numbers out that nobody was certified for.
+        let is_whole =
+            !self.has_lobby() || certified.first().is_none_or(|first| first.epoch == before.epoch.next());
+        let speakers = certified
+            .iter()
+            .map(|it| Speaker { host: it.host, stamp: Stamp::certified(it.epoch) })
+            .filter(|speaker| *speaker != next)
+            .chain([next]);
+        let line: Vec<Speaker> = speakers.collect();
+        let moves = line.iter().filter(|it| core::mem::replace(&mut last, it.host) != it.host).count();
+        for speaker in line {
+            let is_same = speaker.host == self.speakers.present.host;
+            let passage = match (is_whole, moves) {
+                (false, _) => Passage::Unknown,
+                (true, _) if is_same => Passage::Given,
+                (true, ..=1) if is_gift(cause) => Passage::Given,
+                (true, _) => Passage::Unheard,
+            };
+            self.speakers.pass_to(speaker, passage);
+        }
         before
+    }
+
+    /// Somebody tells how the session came to the present host. Where that one itself says that it was given it, this peer missed the word of the one before: its
+    /// line was silent just then.
+    pub(super) fn hear_how(&mut self, from: PeerId, cause: Cause) {
+        if from == self.speakers.present.host && is_gift(cause) {
+            self.speakers.hear_of_gift();
+        }
     }
 
     /// As host: another is about to be, and goes on from the state that this one's game gave last. What members say from now on is that one's.
@@ -81,11 +141,49 @@ impl<G: Guards> Session<G> {
     /// the present one alone says.
     #[must_use]
     pub fn is_word_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
-        let Speakers { present, givers } = &self.speakers;
+        let Speakers { present, givers, unheard: _ } = &self.speakers;
         givers.iter().chain([present]).any(|speaker| self.is_said_by(*speaker, from, stamp))
     }
 
     fn is_said_by(&self, speaker: Speaker, from: PeerId, stamp: Stamp) -> bool {
         from == speaker.host && (stamp == speaker.stamp || !G::stands(Guard::Epoch)) && !self.is_over()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Epoch;
+
+    const fn host(peer: u128, epoch: u32) -> Speaker {
+        Speaker { host: PeerId(peer), stamp: Stamp::certified(Epoch(epoch)) }
+    }
+
+    /// What a present host says of how it became that concerns the host before it, and those who gave the session to that one.
+    #[test]
+    fn a_gift_that_was_not_heard_of_counts_from_when_the_next_host_tells_of_it() {
+        let mut speakers = Speakers::beginning(host(1, 1));
+        speakers.pass_to(host(2, 2), Passage::Given);
+        speakers.pass_to(host(3, 3), Passage::Unheard);
+        assert_eq!(speakers.givers, []);
+        speakers.pass_to(host(3, 4), Passage::Given);
+        assert_eq!(speakers.givers, [host(3, 3)], "certified anew");
+        speakers.hear_of_gift();
+        assert_eq!(speakers.givers, [host(1, 1), host(2, 2), host(3, 3)]);
+        speakers.hear_of_gift();
+        assert_eq!(speakers.givers.len(), 3, "it is said to each more than once");
+    }
+
+    /// I2: of a host that was replaced nothing counts, however the session moved after that.
+    #[test]
+    fn a_host_that_was_replaced_counts_no_more_whatever_the_one_after_the_next_tells() {
+        let mut speakers = Speakers::beginning(host(1, 1));
+        speakers.pass_to(host(2, 2), Passage::Unheard);
+        speakers.pass_to(host(3, 3), Passage::Unheard);
+        speakers.hear_of_gift();
+        assert_eq!(speakers.givers, [host(2, 2)]);
+        speakers.pass_to(host(4, 6), Passage::Unknown);
+        speakers.hear_of_gift();
+        assert_eq!(speakers.givers, []);
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Audience, Body, Cause, Claim, Ear, Epoch, Given, Handover, Hearing, Input, Output, PeerId, Said, Speech,
-    Stamp, WORDS_BYTES_MAX, WORDS_MAX,
+    Announcement, Audience, Body, Cause, Claim, Ear, Epoch, Given, Handover, Hearing, Input, Output, PeerId,
+    Said, Speech, Stamp, WORDS_BYTES_MAX, WORDS_MAX,
 };
 use proptest::prelude::*;
 
@@ -106,6 +106,27 @@ fn a_host_that_was_replaced_is_not_heard() {
     net.run(Duration::from_secs(2));
     let no_more = Output::HostNoMore { stamp: before, cause: Cause::Fenced };
     assert!(net.seen[&peer(2)].outputs.contains(&no_more));
+}
+
+/// Whoever takes a host for lost that has just given the session away hears from the next one how it was, and believes nobody else.
+#[test]
+fn a_host_is_heard_that_gave_the_session_away_though_its_word_of_it_was_lost() {
+    let mut net = Net::of(4);
+    let before = net.session(peer(4)).stamp();
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(4));
+    let host = net.session(peer(4)).leader();
+    assert_ne!(host, peer(1));
+    let is_heard = |net: &Net| net.session(peer(4)).is_word_of_host(peer(1), before);
+    let (view, certificates) = (net.session(host).view().clone(), Vec::new());
+    let told = Body::Announce(Announcement { certificates, view, cause: Cause::Controlled });
+    let other = [peer(2), peer(3)].into_iter().find(|it| *it != host).unwrap();
+    for (who, counts) in [(other, false), (host, true)] {
+        net.say(who, peer(4), told.clone());
+        net.run(Duration::from_millis(100));
+        assert_eq!(is_heard(&net), counts, "{who}");
+    }
+    assert!(!net.session(peer(4)).is_of_host(peer(1), before), "how things stand");
 }
 
 /// Nothing moves where a host is certified anew: its words are its words.

@@ -114,6 +114,9 @@ impl Account {
 /// How many bells may be missing: a quarter of an hour's.
 const MISSING_MAX: usize = 1_800;
 
+/// How many bells after one that is missed it is overdue: ten are five seconds, longer than a packet is repeated before its link is given up.
+const OVERDUE: u64 = 10;
+
 /// The harbour's bells, which are rung each so many ticks, as one player has heard them.
 #[derive(Debug)]
 pub struct Bells {
@@ -154,6 +157,13 @@ impl Bells {
     #[must_use]
     pub fn missing(&self) -> usize {
         self.missing.len()
+    }
+
+    /// How many of them were rung [`OVERDUE`] bells or more before the newest that was heard: those are hardly under way any more.
+    #[must_use]
+    pub fn overdue(&self) -> usize {
+        let newest = self.heard.map_or(0, |(_, newest)| newest.0);
+        self.missing.range(..=Tick(newest.saturating_sub(OVERDUE * self.every))).count()
     }
 
     /// How many were heard again.
@@ -226,5 +236,8 @@ mod tests {
         assert_eq!((bells.missing(), bells.twice()), (1, 1), "60; 70 came again");
         bells.hear(Tick(30));
         assert_eq!((bells.missing(), bells.twice()), (1, 1), "it was under way as this one came in");
+        assert_eq!(bells.overdue(), 0, "60 may come yet");
+        (10..=16).for_each(|bell| bells.hear(Tick(10 * bell)));
+        assert_eq!((bells.missing(), bells.overdue()), (1, 1));
     }
 }

@@ -1,7 +1,7 @@
 //! The players of a peer-hosted game, each a process of its own, and what they have said so far: for whoever starts some and
 //! makes their hosts go away, which are the demo, the benchmark and the tests.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -361,6 +361,15 @@ impl Crew {
         // How it stood before is not how it stands: it has to hear who is host now.
         self.players[index].stands = Value::Null;
         self.signal(index, Signal::SIGCONT)
+    }
+
+    /// Enters a line at a player's console.
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub fn enter(&mut self, index: usize, line: &str) -> Result<(), CrewError> {
+        let Some(console) = &mut self.players[index].console else { return Ok(()) };
+        writeln!(console, "{line}").map_err(system("write to a player's console"))
     }
 
     /// A player leaves as a person does who quits the game.

@@ -162,6 +162,13 @@ enum Leaving {
     Said,
 }
 
+/// Whether horn and bell are sounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sounds {
+    Heard,
+    Hushed,
+}
+
 struct Player {
     me: PeerId,
     bot: bool,
@@ -179,6 +186,7 @@ struct Player {
     done: u32,
     /// How often it has sounded its horn.
     hailed: u32,
+    sounds: Sounds,
     bells: Bells,
     ticks: u32,
     can_be_host: CanBeHost,
@@ -218,6 +226,7 @@ impl Player {
             account: Account::default(),
             done: 0,
             hailed: 0,
+            sounds: Sounds::Heard,
             bells: Bells::every(u64::from(SOUNDS_EVERY)),
             ticks: 0,
             can_be_host: CanBeHost::NotYet,
@@ -444,7 +453,10 @@ impl Player {
     /// As host: the harbour's bell, at the ticks that have one.
     fn ring(&mut self) -> Result<(), ProcessError> {
         let bell = self.harbour.tick();
-        if matches!(self.part, Part::Host(_)) && bell.0.is_multiple_of(u64::from(SOUNDS_EVERY)) {
+        if self.sounds == Sounds::Heard
+            && matches!(self.part, Part::Host(_))
+            && bell.0.is_multiple_of(u64::from(SOUNDS_EVERY))
+        {
             self.bells.hear(bell);
             self.seat.say(To::Members, Way::Stream, encode_bell(bell).to_vec())?;
         }
@@ -453,7 +465,7 @@ impl Player {
 
     /// Whoever has a boat sounds its horn: its host hears it once, whoever that is by then.
     fn sound(&mut self) -> Result<(), ProcessError> {
-        if self.harbour.boat_of(self.me).is_some() {
+        if self.sounds == Sounds::Heard && self.harbour.boat_of(self.me).is_some() {
             self.hailed = self.hailed.saturating_add(1);
             self.seat.say(To::Host, Way::Stream, vec![HORN])?;
         }
@@ -511,9 +523,13 @@ impl Player {
             ["begin"] => Ok(self.seat.set_phase(GamePhase::Started)?),
             ["open"] => Ok(self.seat.set_joining(Joining::Open)?),
             ["close"] => Ok(self.seat.set_joining(Joining::Closed)?),
+            ["hush"] => {
+                self.sounds = Sounds::Hushed;
+                Ok(())
+            }
             ["set", name, value] => Ok(self.seat.set(name, value)?),
             _ => self.tell(
-                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, gather, begin, open, close, give-over, leave" }),
+                &json!({ "event": "unknown", "line": line, "commands": "set NAME VALUE, gather, begin, open, close, give-over, hush, leave" }),
             ),
         }
     }
@@ -587,7 +603,8 @@ impl Player {
             "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
             "tick": self.harbour.tick().0, "durable": self.durable.0, "holds": shown.holds.0, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
             "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hails": self.harbour.hails_of(self.me),
-            "hailed": self.hailed, "bellsMissed": self.bells.missing(), "bellsTwice": self.bells.twice(), "hints": hints,
+            "hailed": self.hailed, "bellsMissed": self.bells.missing(),
+            "bellsOverdue": self.bells.overdue(), "bellsTwice": self.bells.twice(), "hints": hints,
         }))
     }
 

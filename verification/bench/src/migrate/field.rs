@@ -36,8 +36,8 @@ pub struct Field {
     arguments: Vec<String>,
 }
 
-/// How long what is under way may take to be heard, with what is said meanwhile.
-const WORDS_WITHIN: Duration = Duration::from_secs(3);
+/// How long what is under way may take to be heard: longer than a link that carries nothing is kept.
+const WORDS_WITHIN: Duration = Duration::from_secs(15);
 
 /// Whether a majority stands behind a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,23 +76,20 @@ pub struct Words {
 }
 
 impl Words {
-    fn of(stands: &Value) -> Self {
-        let number = |name: &str| stands[name].as_u64().unwrap_or_default();
+    /// Of who plays, all that were missed; of who has gone, those that could hardly be under way as it told last.
+    fn of(player: &Player) -> Self {
+        let number = |name: &str| player.stands[name].as_u64().unwrap_or_default();
         let (said, heard) = (number("hailed"), number("hails"));
+        let missed = if player.life == Life::Plays { "bellsMissed" } else { "bellsOverdue" };
         Self {
             said,
-            lost: said.saturating_sub(heard) + number("bellsMissed"),
+            lost: said.saturating_sub(heard) + number(missed),
             twice: heard.saturating_sub(said) + number("bellsTwice"),
         }
     }
 
     pub const fn and(self, other: Self) -> Self {
         Self { said: self.said + other.said, lost: self.lost + other.lost, twice: self.twice + other.twice }
-    }
-
-    /// Of two looks at the same players, the one with less under way.
-    const fn better(self, other: Self) -> Self {
-        if other.lost + other.twice <= self.lost + self.twice { other } else { self }
     }
 }
 
@@ -175,29 +172,28 @@ impl Field {
         Ok(())
     }
 
-    /// What of the words that were said over streams was not heard, or was heard again: by whoever plays on, once nothing is under way, and by hosts
-    /// that are gone, when they said so last.
-    pub fn words(&mut self) -> Words {
+    /// What of the words that were said over streams was not heard, or was heard again: by whoever plays on, who says no more from now on, once nothing is
+    /// under way; and by hosts that are gone, when they said so last.
+    pub fn words(&mut self) -> Result<Words, Failure> {
         let until = Instant::now() + WORDS_WITHIN;
-        let mut living = Words::default();
-        loop {
-            let playing = self.crew.players.iter().filter(|player| player.life == Life::Plays);
-            let now = playing.map(|player| Words::of(&player.stands)).fold(Words::default(), Words::and);
-            living = if living.said == 0 { now } else { living.better(now) };
-            if living.lost + living.twice == 0 || Instant::now() >= until {
-                break;
-            }
-            self.crew.line(Instant::now() + Duration::from_millis(50));
+        let playing = self.crew.players.iter().enumerate().filter(|(_, it)| it.life == Life::Plays);
+        let playing: Vec<usize> = playing.map(|(index, _)| index).collect();
+        playing.iter().try_for_each(|index| self.crew.enter(*index, "hush"))?;
+        let of = |crew: &Crew, counted: &dyn Fn(&Player) -> bool| {
+            let counted = crew.players.iter().filter(|player| counted(player));
+            counted.map(Words::of).fold(Words::default(), Words::and)
+        };
+        let lives = |player: &Player| player.life == Life::Plays;
+        while of(&self.crew, &lives).lost > 0 && Instant::now() < until {
+            self.crew.line(until);
         }
-        let gone = self.crew.players.iter().filter(|player| player.life != Life::Plays);
-        let hosts = gone.filter(|player| player.stands["is"] == "HOST");
-        hosts.map(|player| Words::of(&player.stands)).fold(living, Words::and)
+        Ok(of(&self.crew, &|player| lives(player) || player.stands["is"] == "HOST"))
     }
 
     /// Whose words were not heard, or heard again, and how many of which kind.
     pub fn unheard(&self) -> Vec<String> {
         let counts = |player: &Player| {
-            let words = Words::of(&player.stands);
+            let words = Words::of(player);
             let number = |name: &str| player.stands[name].as_u64().unwrap_or_default();
             let [said, heard] = ["hailed", "hails"].map(number);
             let [missed, twice] = ["bellsMissed", "bellsTwice"].map(number);

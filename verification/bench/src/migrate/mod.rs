@@ -145,14 +145,14 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
             // Whoever is left of two can never have a majority of them again.
             Mandate::Unconfirmed => {
                 late = late.max(field.network.counts().latest);
-                words = words.and(field.words());
+                words = words.and(field.words()?);
                 drop(field);
                 field = Field::new(settings.players, settings.line, settings.seed, &[])?;
             }
         }
     }
     let busy = busy.until_now()?;
-    let words = words.and(field.words());
+    let words = words.and(field.words()?);
     let late = field.network.counts().latest.max(late);
     let (p50, p99, max) = (percentile(&worst, 50), percentile(&worst, 99), percentile(&worst, 100));
     let (all_p50, all_p99) = (percentile(&all, 50), percentile(&all, 99));
