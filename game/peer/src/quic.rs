@@ -17,6 +17,7 @@ use quinn::{
 };
 use rustls::pki_types::CertificateDer;
 use tokio::sync::{mpsc, watch};
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::StartError;
@@ -38,7 +39,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const IDLE_MAX: Duration = Duration::from_secs(10);
 /// How long a handshake may take: three tries on a slow mobile link.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
-/// How long one packet may take to come in whole.
+/// How long one packet may take to come in whole, where a stranger sends it.
 const PACKET_MAX: Duration = Duration::from_secs(10);
 /// How many links there may be at once, those included that are just being made: two to every other member of the largest
 /// session (both ends may have dialed), and as many again for those of other sessions and for strangers. Who dials beyond
@@ -54,10 +55,12 @@ const ACKNOWLEDGED_IN: Duration = Duration::from_millis(100);
 const ACKNOWLEDGED_AFTER: VarInt = VarInt::from_u32(8);
 /// The first guess of a round trip: what most players' links stay below.
 const FIRST_ROUND_TRIP: Duration = Duration::from_millis(100);
-/// How long a peer that goes waits until its last words have arrived, where some were lost: a repetition or two, and of sixty-four on a busy machine a second more. A host that
+/// How long a peer that goes waits for one more of its last words to arrive: a repetition or two, and of sixty-four on a busy machine a second more. A host that
 /// hands over has to be heard once more after it (its word for the new host's view), or the new host has no majority of two; and what it was told and did not take is said
 /// to the next one only by whom it has told so.
-const LAST_WORDS_MAX: Duration = Duration::from_secs(2);
+const LAST_WORD_MAX: Duration = Duration::from_secs(2);
+/// How long it waits for all of them, as long as one after the other arrives: nobody's process lives on for longer.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 /// How long a peer that goes answers whoever has not heard yet that its link is closed. QUIC wants three times what it waits for an
 /// acknowledgement, and on a busy line that was seconds: nobody's process lives on for that. Who misses it finds its link silent.
 const BYES_MAX: Duration = Duration::from_secs(1);
@@ -92,11 +95,14 @@ impl Unheard {
         Said(Arc::clone(&self.0))
     }
 
-    /// Waits until all have arrived, or their links have ended.
-    async fn all_heard(&self) {
+    /// Waits until all have arrived, or their links have ended. An error means that none does any more.
+    async fn all_heard(&self) -> Result<(), Elapsed> {
         let mut count = self.0.subscribe();
-        // The sender is held here, so this never fails.
-        let _none = count.wait_for(|count| *count == 0).await;
+        while *count.borrow_and_update() > 0 {
+            // The sender is held here, so it is there.
+            let _changed = timeout(LAST_WORD_MAX, count.changed()).await?;
+        }
+        Ok(())
     }
 }
 
@@ -204,7 +210,7 @@ impl Quic {
 
     /// Waits a moment for what was said last to arrive, tells every peer that this one goes, and waits a moment until they know.
     pub(crate) async fn close(&self) {
-        if timeout(LAST_WORDS_MAX, self.unheard.all_heard()).await.is_err() {
+        if !matches!(timeout(LAST_WORDS_MAX, self.unheard.all_heard()).await, Ok(Ok(()))) {
             tracing::debug!("somebody has not heard this peer's last words");
         }
         self.endpoint.close(BYE, b"");
@@ -351,7 +357,7 @@ impl Reader {
                 reading: self.reading.clone(),
             };
             tokio::spawn(async move {
-                match timeout(PACKET_MAX, whole(&mut stream, reader.room.share())).await {
+                match in_time(&reader.room, whole(&mut stream, reader.room.share())).await {
                     Ok(Ok(bytes)) => reader.arrive(&bytes).await,
                     Ok(Err(error)) => tracing::debug!(peer = %reader.peer, %error, "half a packet"),
                     Err(_elapsed) => tracing::debug!(peer = %reader.peer, "a packet that never ended"),
@@ -372,6 +378,17 @@ impl Reader {
                 let _closed = self.arrivals.send(arrival).await;
             }
             Err(error) => tracing::debug!(peer = %self.peer, %error, "not a packet"),
+        }
+    }
+}
+
+/// What a member says comes through as long as its link stands, however long a line takes that is behind; what it holds up is its own.
+async fn in_time<T>(room: &Room, packet: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let mut packet = std::pin::pin!(packet);
+    loop {
+        match timeout(PACKET_MAX, &mut packet).await {
+            Err(_elapsed) if room.is_open() => {}
+            done => return done,
         }
     }
 }
@@ -480,6 +497,32 @@ mod tests {
 
     fn word(number: u64, length: usize) -> Packet {
         Packet::Word(Word { session: SessionId(1), stamp: Stamp::NOBODY, number, bytes: vec![0; length] })
+    }
+
+    /// "Again until it is there, as long as the link stands": sixty-four on a busy machine took longer than ten seconds for some.
+    #[tokio::test(start_paused = true)]
+    async fn a_members_packet_may_take_long_and_a_strangers_not() {
+        let (room, long) = (Room::default(), 3 * PACKET_MAX);
+        assert!(in_time(&room, tokio::time::sleep(long)).await.is_err());
+        room.open();
+        assert!(in_time(&room, tokio::time::sleep(long)).await.is_ok());
+    }
+
+    /// One word after another arrives late: whoever goes waits for them, and not for one that does not arrive at all.
+    #[tokio::test(start_paused = true)]
+    async fn who_goes_waits_as_long_as_its_words_arrive() {
+        let unheard = Unheard(Arc::new(watch::Sender::new(0)));
+        let late: Vec<Said> = (0..3).map(|_| unheard.say()).collect();
+        tokio::spawn(async move {
+            for said in late {
+                tokio::time::sleep(LAST_WORD_MAX * 3 / 4).await;
+                drop(said);
+            }
+        });
+        assert!(unheard.all_heard().await.is_ok());
+        let never = unheard.say();
+        assert!(unheard.all_heard().await.is_err());
+        drop(never);
     }
 
     async fn say(connection: &Connection, packet: &Packet) {

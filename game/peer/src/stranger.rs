@@ -34,6 +34,11 @@ impl Room {
         self.0.met.store(true, Ordering::Relaxed);
     }
 
+    /// Whether it has.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.met.load(Ordering::Relaxed)
+    }
+
     /// For one packet.
     pub(crate) fn share(&self) -> Share {
         Share { room: self.clone(), bytes: 0 }

@@ -18,8 +18,8 @@ pub const PATIENCE: Duration = Duration::from_secs(45);
 const DURABLE_LAG_MAX: u64 = 20;
 /// How many lines of players wait to be read: a second's of the largest crew.
 const LINES_MAX: usize = 1_024;
-/// How long a player has to leave before its process is killed.
-const LEAVES_WITHIN: Duration = Duration::from_secs(6);
+/// How long a player has to leave before its process is killed: a host has four seconds to hand over, and then six for its last words.
+const LEAVES_WITHIN: Duration = Duration::from_secs(12);
 /// How often a process that is to end is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
