@@ -129,6 +129,7 @@ impl<G: Guards> Session<G> {
         };
         for peer in peers {
             if peer != host && !self.contacts.get(&peer).is_none_or(has_said) {
+                self.say_whom_it_obeys(now, peer);
                 self.send(peer, Body::Ask);
             }
         }
@@ -160,6 +161,14 @@ impl<G: Guards> Session<G> {
             Leadership::Doubts(_) | Leadership::Vacant(_) => Hears::No,
             Leadership::Outside { .. } | Leadership::Over => return,
         };
+        self.say_whom_it_obeys(now, from);
         self.send(from, Body::Answer(hears));
+    }
+
+    /// Sides of one number have a host each, and what somebody says of the one is nothing to the other; most of a side beat to its host and its standbys alone.
+    fn say_whom_it_obeys(&mut self, now: Timestamp, to: PeerId) {
+        if self.fork.is_some() {
+            self.beat_to(now, to);
+        }
     }
 }

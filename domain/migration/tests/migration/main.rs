@@ -12,6 +12,7 @@ mod leaves;
 mod levels;
 mod listeners;
 mod lobby;
+mod missed_on_a_side;
 mod model;
 mod moves;
 mod net;
