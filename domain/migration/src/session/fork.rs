@@ -12,6 +12,7 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Handover, Leads, Side, Standing};
 use crate::session::handover::HANDOVER_MAX;
 use crate::session::reign::{Contest, Mandate, Phase, Reign};
+use crate::session::vacancy::Host;
 use crate::session::words::{Cause, Output};
 use crate::session::{Contact, Leadership, Session};
 use crate::stages::Role;
@@ -86,14 +87,18 @@ impl<G: Guards> Session<G> {
     /// This peer is the first of a side without a majority.
     pub(super) fn go_on_alone(&mut self, now: Timestamp) {
         self.be_on_side(Fork { number: self.stamp().fork.saturating_add(1), head: self.me() });
+        let mut handed = None;
         if let Leadership::Vacant(vacancy) = &self.leadership {
+            // What a host that is gone did meanwhile others may hold.
+            let stands_still = vacancy.host == Host::HandsOver;
+            handed = vacancy.handed.map(|handed| handed.state).filter(|_| stands_still);
             self.pass_word(vacancy.cause);
         }
         self.ballot.withdraw();
         self.own_list();
         self.own_roster();
         let lost = self.lost.clone();
-        self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Unconfirmed, lost));
+        self.leadership = Leadership::Reigns(Reign::acceding(now, Mandate::Unconfirmed, lost).from(handed));
         self.elected(Role::Host);
         self.beat(now);
     }

@@ -295,11 +295,12 @@ impl<G: Guards> Session<G> {
         let lives = |contact: &&Contact| !contact.is_lost(now) && contact.rhythm.silence(now) < SUSPECT_MIN;
         let Leadership::Reigns(reign) = &self.leadership else { return };
         let has_just_come = now < reign.since + ARRIVAL;
+        let is_elected = reign.mandate == Mandate::Confirmed;
         // Whom a newcomer has never heard may not have known that it came. And whoever did not have to speak to this peer was silent to it, and
         // may hold a state that it has told to nobody here.
         let may_live = |(peer, contact): &(&PeerId, &Contact)| {
             let is_missed = contact.is_gone() || self.lost.contains(*peer);
-            lives(contact) || !is_missed && (contact.beat.is_none() || has_just_come)
+            lives(contact) || !is_missed && (is_elected && contact.beat.is_none() || has_just_come)
         };
         // Whoever still asks to come in is welcomed once this host reigns, and not waited for.
         // Whoever obeys this host and has not told what it holds yet may hold the newest.

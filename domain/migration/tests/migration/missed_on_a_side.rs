@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Epoch, Stamp};
+use mainstay_migration::{CanBeHost, Epoch, Handover, Input, Stamp};
 
 use crate::joins::step_until;
-use crate::net::{Net, peer};
+use crate::net::{Net, peer, snapshot};
 
 /// The first side of a session that nobody certifies.
 const ALONE: Stamp = Stamp { epoch: Epoch::FIRST, fork: 1 };
@@ -41,4 +41,31 @@ fn one_bad_link_moves_no_side() {
     net.run(Duration::from_secs(1));
     assert!((2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
     assert!(net.seen[&peer(5)].reports.len() == 1, "it heard of no other move");
+}
+
+/// "Less than 250 ms" (issue 5, of a planned leave), on a side, too: whoever is named goes on from just what it was handed, and waits for none of the dead.
+#[test]
+fn whom_the_host_of_a_side_names_goes_on_at_once() {
+    let mut net = side_of_five();
+    let tick = net.seen[&peer(2)].tick;
+    net.give(peer(2), Input::HandOver { to: Some(peer(5)), why: Handover::Leaves, last: snapshot(tick) });
+    net.run(Duration::from_millis(100));
+    assert_eq!(net.seen[&peer(5)].led_from, Some(tick));
+    assert!([3, 4, 6].iter().all(|id| net.session(peer(*id)).leader() == peer(5)));
+}
+
+/// Of two players one dies, somebody comes to the other, and that one dies, too: whoever came asks the first one, which it never heard, and waits for it no longer than
+/// for anybody else that is silent.
+#[test]
+fn who_came_to_a_side_does_not_wait_for_the_dead_that_it_never_met() {
+    let mut net = Net::of(2);
+    net.kill(peer(1));
+    step_until(&mut net, |net| net.session(peer(2)).stamp() == ALONE);
+    net.join(peer(9));
+    step_until(&mut net, |net| net.peers.contains_key(&peer(9)));
+    net.settle_in(peer(9), CanBeHost::Yes);
+    net.run(Duration::from_secs(6));
+    net.kill(peer(2));
+    net.run(Duration::from_millis(2_500));
+    assert!(net.seen[&peer(9)].led_from.is_some());
 }

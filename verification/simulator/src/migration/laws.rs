@@ -72,7 +72,9 @@ const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
 /// And on a side without a majority: whoever misses its head asks voters for two seconds that may all be dead.
-const GAP_OF_FORK_MAX: Micros = 5_000_000;
+const GAP_OF_FORK_MAX: Micros = 4_000_000;
+/// How much longer where a liar says that it holds more, and gives its new host less again and again: whoever gives nothing is waited for as long.
+const HELD_UP_MAX: Micros = 5_000_000;
 
 /// How long a host acts that does not hear a majority: its lease, and a beat.
 const LEASE: Micros = 2_200_000;
@@ -135,6 +137,8 @@ struct Crash {
     survivors: Vec<PeerId>,
     /// When each of them applied the first message of the next host.
     resumed: BTreeMap<PeerId, Micros>,
+    /// How often each was given a state since that no host wrote.
+    lied_to: BTreeMap<PeerId, u32>,
 }
 
 impl Oracle {
@@ -274,7 +278,14 @@ impl Oracle {
     }
 
     pub(super) fn crashed(&mut self, at: Micros, stamp: Stamp, survivors: Vec<PeerId>) {
-        self.crash = Some(Crash { at, stamp, survivors, resumed: BTreeMap::new() });
+        self.crash = Some(Crash { at, stamp, survivors, resumed: BTreeMap::new(), lied_to: BTreeMap::new() });
+    }
+
+    /// Somebody asked a liar for the newest state.
+    pub(super) fn is_lied_to(&mut self, asked_by: PeerId) {
+        if let Some(crash) = &mut self.crash {
+            *crash.lied_to.entry(asked_by).or_default() += 1;
+        }
     }
 }
 
@@ -492,7 +503,12 @@ pub(super) fn is_at_rest<G: Guards>(world: &World<G>) -> bool {
 pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
     one_host(world)?;
     lists::is_expected(world)?;
-    let Some(Crash { at, survivors, resumed, .. }) = world.oracle.crash.take() else { return Ok(()) };
+    let Some(Crash { at, survivors, resumed, lied_to, .. }) = world.oracle.crash.take() else {
+        return Ok(());
+    };
+    // Who is found out by its first answer is asked no more.
+    let is_held_up = lied_to.values().any(|times| *times > 2);
+    let held_up = if is_held_up { HELD_UP_MAX } else { 0 };
     let running = world.running();
     for id in survivors.iter().filter(|id| running.contains(id)) {
         let is_fork = world.peers[id].session().is_some_and(|session| session.stamp().fork > 0);
@@ -502,7 +518,7 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
             (_, Arbiter::Lobby) if world.scenario.takeover == Takeover::Strict => LOBBY_LEASE + GAP_MAX,
             _ => GAP_MAX,
-        };
+        } + held_up;
         let gap = resumed.get(id).map(|resumed| resumed - at);
         ensure(
             gap.is_some_and(|gap| gap <= limit),

@@ -158,6 +158,7 @@ impl<G: Guards> World<G> {
         let stamp = if present < message.stamp { present } else { before };
         let Some(forged) = self.forgery(asked, stamp) else { return false };
         self.counts.forged += 1;
+        self.oracle.is_lied_to(by);
         let body = Body::State(forged.after(StateId::NONE));
         let answer = Message { session: self.session, stamp: message.stamp, body };
         let parcel = Parcel::Protocol(Box::new(answer));
