@@ -146,6 +146,11 @@ impl<G: Guards> Session<G> {
             return self.announce_to(now, from);
         }
         if stamp > self.stamp() {
+            // Who was put out may be on a side that has lost its host: it is to hear that this one lives.
+            let is_beside = stamp.epoch == self.stamp().epoch && !self.contacts.contains_key(&from);
+            if is_beside && matches!(self.leadership, Leadership::Reigns(_)) {
+                self.be_guest(now, from);
+            }
             // It knows more; it will say so once it hears what this peer knows.
             return self.beat_to(now, from);
         }

@@ -180,9 +180,11 @@ impl<G: Guards> Session<G> {
                 let is_free = self.has_lost_host() || now >= vacancy.since + HANDOVER_MAX;
                 let alone = vacancy.quorum == super::vacancy::Quorum::Missing && is_free;
                 let in_vain = self.waits_in_vain(now);
+                // The side has lost its host, and that is the one it parted from, which may have put this peer out meanwhile and asks for nothing of its own.
+                let is_certified = from == self.ballot.host() && stamp.fork == 0;
                 if stamp > self.stamp() && (endorsed || alone || in_vain) {
                     self.follow_fork(now, from, stamp);
-                } else if in_vain {
+                } else if in_vain || is_certified {
                     let request = self.request();
                     self.send(from, request);
                 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, Epoch, Handover, Input, Stamp};
+use mainstay_migration::{CanBeHost, Epoch, Handover, Input, Stamp, WithoutMajority};
 
 use crate::joins::step_until;
 use crate::net::{Net, peer, snapshot};
@@ -41,6 +41,27 @@ fn one_bad_link_moves_no_side() {
     net.run(Duration::from_secs(1));
     assert!((2..=6).all(|id| net.session(peer(id)).stamp() == ALONE));
     assert!(net.seen[&peer(5)].reports.len() == 1, "it heard of no other move");
+}
+
+/// I8, under a lobby: the host of a side is gone, and the one it parted from lives, and has put out whoever went. Nobody goes on alone then whom the lobby answers,
+/// and the lobby certifies nobody beside its host: who is left asks that one to be let in.
+#[test]
+fn who_is_left_of_a_side_comes_back_to_the_host_of_its_lobby() {
+    let mut net = Net::under_lobby(4, WithoutMajority::Fork);
+    for one in [3, 4] {
+        net.lobby.cut.insert(peer(one));
+        [1, 2].into_iter().for_each(|other| net.cut_both(peer(one), peer(other)));
+    }
+    step_until(&mut net, |net| [3, 4].iter().all(|id| net.session(peer(*id)).stamp() == ALONE));
+    net.run(Duration::from_secs(6));
+    assert!(!net.session(peer(1)).roster().members.contains_key(&peer(4)));
+    let head = net.session(peer(4)).leader();
+    let left = if head == peer(3) { peer(4) } else { peer(3) };
+    net.kill(head);
+    net.cut.clear();
+    net.lobby.cut.clear();
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(left).stamp()), (peer(1), Stamp::certified(Epoch(2))));
 }
 
 /// "Less than 250 ms" (issue 5, of a planned leave), on a side, too: whoever is named goes on from just what it was handed, and waits for none of the dead.
