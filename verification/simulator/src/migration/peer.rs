@@ -527,7 +527,9 @@ impl<G: Guards> World<G> {
             Output::Progress(_) => self.peer(id).moves = Moves::Yes,
             Output::Discard(_) => {}
             Output::NotTaken(StateError::NotNow) => self.peer(id).game.begin_anew(),
-            Output::NotTaken(why) => return Err(Broken::new("a host's own state fits its chain", why)),
+            Output::NotTaken(why) => {
+                return Err(Broken::new("a host's own state fits its chain", format!("{id}: {why}")));
+            }
             Output::Rewritten { host, told, known } => {
                 return super::laws::is_rewritten(self, id, host, told, known);
             }
@@ -621,11 +623,15 @@ impl<G: Guards> World<G> {
         self.tells_links(id)?;
         if self.busy && self.random.chance(PLAYS) && self.peers[&id].session().is_some() {
             for _ in 0..self.random.between(1, PLAYS_AT_ONCE) {
+                // Perhaps it was struck as it played.
+                if self.peers[&id].alive != Alive::Running {
+                    return Ok(());
+                }
                 self.peer(id).played += 1;
                 self.give(id, Input::Play(Vec::new()))?;
             }
         }
-        if self.peers[&id].acting == Acting::No {
+        if self.peers[&id].acting == Acting::No || self.peers[&id].alive != Alive::Running {
             return Ok(());
         }
         self.finds(id)?;
