@@ -24,8 +24,9 @@ pub enum Guard {
     GrantSignature,
     /// Whoever was never met is read only where what it says proves itself.
     Strangers,
-    /// Of sides only the certified host's is confirmed, whatever the others say of theirs. No world misses it alone: what a confirmed host would give up for
-    /// such a word it takes back in the same moment, as with any side that it outgrew while it gave way (`hand_over`).
+    /// Of sides only the certified host's is confirmed, whatever the others say of theirs. A side would give its game to a smaller one for such a word; a confirmed host
+    /// takes back in the same moment what it would give up, as with any side that it outgrew while it gave way (`hand_over`). No world has such a liar: a test of
+    /// the rules does.
     Mandate,
     /// A host is given up only when others miss it too.
     Confirmation,

@@ -237,8 +237,7 @@ impl Guards for Lacking {
     }
 }
 
-/// Whom an election passes over, and whom nobody votes for: without all of them a session never ends. Each of them is missed alone, below, but for the turns of
-/// claims: that was missed in one world of [`plotted`] as it was drawn at first, and in none of seventy-five as it is.
+/// Whom an election passes over, and whom nobody votes for: without all of them a session never ends. Each of them is missed alone, below.
 const LOOKED_OVER: &[Guard] =
     &[Guard::Exclusion, Guard::ExclusionOfClaims, Guard::Turns, Guard::TurnsOfClaims, Guard::Silence];
 
@@ -321,6 +320,13 @@ fn without_turns_whoever_wants_no_session_keeps_it_from_the_others() {
     let law = "I8: nobody's game ends who could have a host";
     is_missed_in(plotted::<Lacking>, (Arbiter::Majority, 3), &[Guard::Turns], law);
     is_missed_in(plotted::<Lacking>, (Arbiter::Lobby, 13), &[Guard::Turns], law);
+}
+
+/// And whoever asks for votes again and again, and wants none, has them each time.
+#[test]
+fn without_turns_of_claims_whoever_wants_no_session_is_voted_for_again() {
+    let law = "nobody votes for whom it has waited for in vain";
+    is_missed_in(plotted::<Lacking>, (Arbiter::Majority, 1), &[Guard::TurnsOfClaims], law);
 }
 
 /// Those who would come next died with their host.

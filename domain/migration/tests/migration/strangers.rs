@@ -71,6 +71,28 @@ fn nobody_takes_a_session_from_its_host_by_what_it_says() {
     }
 }
 
+/// Whoever a majority confirms goes on, and of one epoch that is the host that it elected alone: a side gives its game to no smaller one that only says so.
+#[test]
+fn no_side_is_confirmed_by_its_own_word() {
+    let mut net = Net::of(5);
+    [1, 4, 5].into_iter().for_each(|id| net.kill(peer(id)));
+    let alone = Stamp { epoch: Epoch::FIRST, fork: 1 };
+    while [2, 3].iter().any(|id| net.session(peer(*id)).stamp() != alone) {
+        net.run(BEAT);
+    }
+    net.run(Duration::from_secs(1));
+    let mut beat = boast(alone);
+    if let Leads::Yes(side) = &mut beat.leads {
+        (side.size, side.state, side.opened) = (1, StateId::NONE, StateId::NONE);
+    }
+    for _ in 0..30 {
+        say(&mut net, peer(4), alone, &Body::Beat(beat));
+        assert!(!net.session(peer(2)).hands_over());
+        net.run(BEAT);
+    }
+    assert_eq!([2, 3].map(|id| net.session(peer(id)).leader()), [peer(2); 2]);
+}
+
 /// "if the new host quits, crashes or suffers a power loss, another host is chosen": also after somebody spoke of the last epoch
 /// that can be counted to.
 #[test]

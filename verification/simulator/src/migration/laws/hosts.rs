@@ -89,9 +89,17 @@ pub(in super::super) fn votes<G: Guards>(
         "I7: nobody votes for whom it knows to be unable",
         || format!("{voter} for {candidate} in {}", vote.epoch),
     )?;
+    let turns = &world.oracle.turns;
     ensure(
-        !world.oracle.turns.has_given_up(voter, candidate),
+        !turns.has_given_up(voter, candidate),
         "nobody votes for a host that it has given up in the move that it lives through",
+        || format!("{voter} for {candidate} in {}", vote.epoch),
+    )?;
+    // Of two who ask and have each waited for the other one lets the other go first, once.
+    let asks = turns.has_asked(voter, session.ballot().epoch());
+    ensure(
+        asks || !turns.has_let_go(voter, candidate),
+        "nobody votes for whom it has waited for in vain before the rest had their turn",
         || format!("{voter} for {candidate} in {}", vote.epoch),
     )
 }

@@ -1,4 +1,5 @@
-//! Nobody waits for a host that it has given up, nor votes for one, before the move that it lives through is over.
+//! Nobody waits for a host that it has given up, nor votes for one, before the move that it lives through is over. Nor does anybody vote for whom it has waited for in
+//! vain, before the rest had their turn.
 //!
 //! Judged by what each peer lived through, and not by what its session remembers of it: whom it obeyed, and who asked for votes or named another. Whom a host
 //! names, whoever has this peer's vote by now, and a host that asks for votes itself are waited for, whoever they are.
@@ -9,7 +10,11 @@ use mainstay_migration::{Beat, Body, Epoch, Guards, Leads, Message, PeerId, Stam
 
 use super::super::World;
 use super::Oracle;
+use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
+
+/// Whoever was waited for so long had its turn, unless a host that stood still has named it.
+const TURN: Micros = 1_000_000;
 
 /// Who was given up, by whom, and what excuses waiting for one of them.
 #[derive(Debug, Default)]
@@ -19,6 +24,10 @@ pub(super) struct Turns {
     named: BTreeMap<(PeerId, Stamp), BTreeSet<PeerId>>,
     /// In which epoch each asked for votes last.
     asked: BTreeMap<PeerId, Epoch>,
+    /// Whom each waits for, and since when.
+    awaited: BTreeMap<PeerId, (Option<PeerId>, Micros)>,
+    /// Whom each has waited for in vain.
+    let_go: BTreeMap<PeerId, BTreeSet<PeerId>>,
 }
 
 impl Turns {
@@ -36,6 +45,35 @@ impl Turns {
     /// Its move is over.
     pub(super) fn rests(&mut self, id: PeerId) {
         self.given_up.remove(&id);
+        self.let_go.remove(&id);
+    }
+
+    /// It waits for that one now, if for anybody.
+    fn waits_for(&mut self, id: PeerId, awaited: Option<PeerId>, now: Micros) {
+        let (before, since) = self.awaited.get(&id).copied().unwrap_or((None, now));
+        let is_known = self.awaited.contains_key(&id) && before == awaited;
+        if !is_known {
+            self.awaited.insert(id, (awaited, now));
+        }
+        let let_go = self.let_go.entry(id).or_default();
+        match (before, awaited) {
+            (Some(before), awaited) if awaited != Some(before) && now >= since + TURN => {
+                let_go.insert(before);
+            }
+            // All had their turn.
+            (None, None) => let_go.clear(),
+            (_, Some(awaited)) if let_go.contains(&awaited) => let_go.clear(),
+            (Some(_) | None, _) => {}
+        }
+    }
+
+    pub(super) fn has_let_go(&self, id: PeerId, candidate: PeerId) -> bool {
+        self.let_go.get(&id).is_some_and(|let_go| let_go.contains(&candidate))
+    }
+
+    /// Whether it has asked for votes itself, in an epoch after that.
+    pub(super) fn has_asked(&self, id: PeerId, epoch: Epoch) -> bool {
+        self.asked.get(&id).is_some_and(|asked| *asked > epoch)
     }
 
     pub(super) fn has_given_up(&self, id: PeerId, host: PeerId) -> bool {
@@ -48,9 +86,14 @@ pub(super) fn waits<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), B
     let Some(session) = world.peers[&id].session() else { return Ok(()) };
     let (leader, stamp, epoch) = (session.leader(), session.stamp(), session.ballot().epoch());
     let (obeys, awaited) = (session.has_host() || session.is_host(), session.awaited());
+    let now = world.now;
     let Oracle { turns, elections, .. } = &mut world.oracle;
     if obeys {
         turns.given_up.entry(id).or_default().remove(&leader);
+        turns.awaited.remove(&id);
+        turns.let_go.remove(&id);
+    } else {
+        turns.waits_for(id, awaited, now);
     }
     let Some(awaited) = awaited else { return Ok(()) };
     let named = turns.named.get(&(leader, stamp)).cloned();
