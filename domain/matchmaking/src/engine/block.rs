@@ -205,8 +205,8 @@ impl Block {
 
     /// Reads something of each part of it, so that it is near when it is needed.
     pub(super) fn touch(&self) -> u64 {
-        let keys = self.keys.iter().step_by(BLOCK / 8).fold(0, |all, key| all ^ key.arrival());
-        keys ^ self.marks[0] ^ self.live
+        let keys = self.keys.iter().step_by(BLOCK / 8).fold(self.live, |all, key| all ^ key.arrival());
+        self.marks.iter().step_by(MARKS / 5).fold(keys, |all, word| all ^ word)
     }
 
     /// The first entry of some slots.

@@ -242,7 +242,7 @@ impl Searcher {
             let from = near.len();
             let many = (missing as usize).div_ceil(2).min(NEAR_MAX - from);
             self.met.clear();
-            self.met.extend(walk.by_ref().take(many).map(|met| met.handle));
+            walk.meet(many, &mut self.met);
             // All are asked of the memory before any is judged: so it answers for many at a time.
             field.slab.fetch(&self.met);
             if self.met.is_empty() {

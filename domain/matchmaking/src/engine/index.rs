@@ -79,7 +79,8 @@ impl Index {
             + self.coming.capacity() * size_of::<Entry>()
     }
 
-    fn find(&self, key: Key) -> Option<(usize, usize)> {
+    /// In which block an entry of a key is, or would be put.
+    pub(super) fn find(&self, key: Key) -> Option<(usize, usize)> {
         let run = first_not(&self.heads, |head| head <= key).saturating_sub(1);
         let block = first_not(&self.runs.get(run)?.heads, |head| head <= key).saturating_sub(1);
         Some((run, block))
@@ -100,6 +101,20 @@ impl Index {
         } else {
             (run + 1 < self.runs.len()).then_some(Place { run: run + 1, block: 0, slot: 0 })
         }
+    }
+
+    /// The first block in which entries of a number can be, at one of them or before it.
+    pub(super) fn first_block_of(&self, number: i64, one: (usize, usize)) -> (usize, usize) {
+        let (mut run, mut block) = one;
+        // No entry is below the head of its block.
+        while self.runs[run].heads[block].number() == number {
+            (run, block) = match (block.checked_sub(1), run.checked_sub(1)) {
+                (Some(block), _) => (run, block),
+                (None, Some(run)) => (run, self.runs[run].blocks.len() - 1),
+                (None, None) => break,
+            };
+        }
+        (run, block)
     }
 
     /// Where an entry of a key is, or would be put: perhaps one past the last of its block.

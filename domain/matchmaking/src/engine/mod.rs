@@ -41,6 +41,7 @@ mod teams;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod ways;
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;

@@ -31,7 +31,7 @@ impl Engine {
             .flat_map(|index| Walk::new(index, from, EVERYWHERE, all.clone()).take(most + 1))
             .filter(|met| met.handle != handle)
             .collect();
-        met.sort_unstable_by_key(Met::order);
+        met.sort_unstable_by_key(|met| met.order);
         met.iter().take(most).map(|met| met.handle).collect()
     }
 }

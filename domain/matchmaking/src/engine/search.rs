@@ -199,7 +199,7 @@ impl Searcher {
             let filter = self.filter(field, room);
             for met in Walk::new(index, from, window, filter) {
                 if self.fits(field, &Card::of(field.plan, met.handle, field.slab.get(met.handle))) {
-                    games.push((met.arrival, met.handle));
+                    games.push((field.slab.get(met.handle).arrival(), met.handle));
                     if games.len() == BACKFILLS_MAX {
                         break;
                     }
