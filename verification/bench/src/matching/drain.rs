@@ -41,7 +41,9 @@ impl Drain {
         }
         let inserted = cpu();
         pool.look(gather.next_after(Timestamp::EPOCH));
-        Ok(Self { insert: inserted - before, all: cpu() - before, pool })
+        let all = cpu() - before;
+        pool.tell();
+        Ok(Self { insert: inserted - before, all, pool })
     }
 }
 

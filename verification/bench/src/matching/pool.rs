@@ -26,8 +26,8 @@ pub struct Pool {
     pub game_waits: Vec<f64>,
     /// Those who went without a match.
     pub left: usize,
-    /// What was formed, for whoever takes it out again; `None` where nobody does.
-    pub formed: Option<Vec<(Timestamp, Found)>>,
+    /// What was formed, and is not told of yet.
+    formed: Vec<(Timestamp, Found)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ impl Pool {
             waits: Vec::new(),
             game_waits: Vec::new(),
             left: 0,
-            formed: None,
+            formed: Vec::new(),
         })
     }
 
@@ -125,27 +125,39 @@ impl Pool {
         Looked::AtSomebody
     }
 
+    /// What the engine is asked where a match is formed; its account is [`Pool::tell`]'s.
     fn form(&mut self, now: Timestamp, found: Found) {
-        let skill = |(handle, _): &(Handle, Option<u8>)| self.rows[*handle as usize].skill;
-        let highest = found.tickets.iter().map(skill).max().unwrap_or(0);
-        let lowest = found.tickets.iter().map(skill).min().unwrap_or(0);
-        self.spreads += (highest - lowest) as f64 / 1e6;
-        self.looks += 1;
-        self.matches += 1;
-        self.matched += found.tickets.len();
-        self.waiting -= found.tickets.len() + usize::from(found.backfill.is_some());
         for (handle, _) in &found.tickets {
-            self.waits.push(self.waited(now, *handle).as_secs_f64());
-            self.rows[*handle as usize] = NOBODY;
             self.engine.remove(*handle);
         }
         if let Some((game, _)) = &found.backfill {
-            self.game_waits.push(self.waited(now, *game).as_secs_f64());
             self.engine.remove(*game);
         }
-        if let Some(formed) = &mut self.formed {
-            formed.push((now, found));
+        self.looks += 1;
+        self.matches += 1;
+        self.formed.push((now, found));
+    }
+
+    /// Takes account of what was formed, and gives it to whoever keeps more. Before anybody else comes, for handles are given again; and not while the engine is
+    /// measured.
+    pub fn tell(&mut self) -> Vec<(Timestamp, Found)> {
+        let formed = core::mem::take(&mut self.formed);
+        for (now, found) in &formed {
+            let skill = |(handle, _): &(Handle, Option<u8>)| self.rows[*handle as usize].skill;
+            let highest = found.tickets.iter().map(skill).max().unwrap_or(0);
+            let lowest = found.tickets.iter().map(skill).min().unwrap_or(0);
+            self.spreads += (highest - lowest) as f64 / 1e6;
+            self.matched += found.tickets.len();
+            self.waiting -= found.tickets.len() + usize::from(found.backfill.is_some());
+            for (handle, _) in &found.tickets {
+                self.waits.push(self.waited(*now, *handle).as_secs_f64());
+                self.rows[*handle as usize] = NOBODY;
+            }
+            if let Some((game, _)) = &found.backfill {
+                self.game_waits.push(self.waited(*now, *game).as_secs_f64());
+            }
         }
+        formed
     }
 
     fn waited(&self, now: Timestamp, handle: Handle) -> Duration {

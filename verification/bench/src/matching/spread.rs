@@ -40,6 +40,7 @@ pub fn run(preset: Preset, tickets: u64) -> Result<(), Failure> {
         let best = optimum(&skills, size);
         for (pool, beside) in pools.iter_mut().zip([&mut engine, &mut gathering]) {
             pool.look(GATHERED.next_after(Timestamp::EPOCH));
+            pool.tell();
             beside.put(pool.matches, pool.spread(), best);
         }
         for (order, (matches, sum)) in

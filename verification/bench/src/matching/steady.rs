@@ -64,7 +64,6 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
     let mut pool = Pool::new(preset, gather)?;
     // A million tickets' latencies are a gigabyte.
     let mut account = (preset != Preset::Late).then(Account::default);
-    pool.formed = account.as_ref().map(|_| Vec::new());
     let (mut ticks, mut pools, mut came) = (Vec::new(), Vec::new(), 0_i64);
     // Who leaves in which second, if it still waits.
     let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(warm_up_seconds + seconds)?];
@@ -105,11 +104,14 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         pool.look(now);
         if tick >= warm {
             ticks.push((cpu() - before).as_secs_f64() * 1e3);
+        }
+        let formed = pool.tell();
+        if tick >= warm {
             pools.push(pool.waiting as f64);
         }
         if let Some(account) = &mut account {
             put.iter().zip(&tickets).for_each(|(put, facts)| account.note(*put, now, facts));
-            for (at, found) in pool.formed.iter_mut().flat_map(|formed| formed.drain(..)) {
+            for (at, found) in formed {
                 let region = found.regions.first().and_then(|region| pool.engine.region(*region));
                 account.matched(at, &found, region.map(|name| &**name));
             }
