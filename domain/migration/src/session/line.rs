@@ -44,6 +44,8 @@ const MARGIN: Duration = Duration::from_millis(500);
 const REPLACED_MAX: usize = 256;
 /// Whoever asks nothing for so long has stopped asking: twice as long as a host that has no answer waits, or one that has.
 const ASKS_ON: Duration = Duration::from_secs(4);
+/// The same of a member, which asks while it misses its host.
+const MISSES_ON: Duration = Duration::from_secs(2);
 /// Within how long a peer that wakes up has read what came while it slept.
 const WAKES_IN: Duration = Duration::from_secs(1);
 
@@ -106,9 +108,18 @@ impl Line {
         self.silence(now) >= QUORUM_PATIENCE
     }
 
-    /// For how long nothing has been answered.
+    /// For how long nothing has been answered that was asked again and again.
     pub(super) fn silence(&self, now: Timestamp) -> Duration {
-        self.waits.map_or(Duration::ZERO, |since| now.since(since))
+        self.waits.filter(|_| self.asks_on(now)).map_or(Duration::ZERO, |since| now.since(since))
+    }
+
+    /// Whether it still asks: what was lost long before says nothing of the lobby now.
+    fn asks_on(&self, now: Timestamp) -> bool {
+        let pause = match self.beat {
+            Some((_, Beat::Misses(_))) => MISSES_ON,
+            Some((_, Beat::Renews(..))) | None => ASKS_ON,
+        };
+        now < self.asked + pause
     }
 
     /// Whether something was asked by then, and nothing has been answered since.
@@ -238,8 +249,7 @@ impl<G: Guards> Session<G> {
     }
 
     fn ask_lobby(&mut self, now: Timestamp, question: Question) {
-        // What was lost long before says nothing of the lobby now.
-        if now >= self.line.asked + ASKS_ON {
+        if !self.line.asks_on(now) {
             self.line.waits = None;
         }
         self.line.asked = now;

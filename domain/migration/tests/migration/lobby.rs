@@ -76,6 +76,28 @@ fn hosts_that_died_keep_nobody_from_missing_the_next() {
     assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(4), Stamp::certified(Epoch(4))));
 }
 
+/// A member misses its host for a moment, and what it asks is lost. Seconds later the host leaves: the lobby has not been silent, and nobody's session ends for that.
+#[test]
+fn a_question_that_was_lost_long_ago_makes_no_lobby_silent() {
+    for later in [2_500, 10_000] {
+        let mut net = Net::under_lobby(3, WithoutMajority::End);
+        net.cut_both(peer(1), peer(3));
+        net.lobby.cut.insert(peer(3));
+        net.run(Duration::from_millis(1_000));
+        net.cut.clear();
+        net.lobby.cut.clear();
+        net.run(Duration::from_millis(later));
+        net.give(peer(1), Input::Leave);
+        net.kill(peer(1));
+        net.run(Duration::from_secs(2));
+        assert_eq!(
+            (net.host(), net.session(peer(3)).stamp()),
+            (peer(2), Stamp::certified(Epoch(2))),
+            "{later}"
+        );
+    }
+}
+
 /// Of two players one pauses for longer than the survivor of two without a lobby waits: here the lobby hears it, and nothing moves.
 #[test]
 fn of_two_players_a_pause_moves_nothing() {
