@@ -134,10 +134,11 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 
 /// And what a law of endings found: sessions under a lobby that stood still until their time was over, though it was back (302), minorities and majorities of
 /// whom nobody could be host, beside a side that led (358, 150, 272), and one that did not end by its policy (6); whoever could be host only once there was none did not
-/// know it itself (569), and who heard late whom its side had merged under did not come over (187). And whose questions to the lobby were lost, as they may be (325).
+/// know it itself (569), and who heard late whom its side had merged under did not come over (187). And whose questions to the lobby were lost, as they may be (325), one of them long before (286). A law took for lost what a struck player had
+/// not done (159).
 #[test]
 fn worlds_that_ended_for_want_of_a_host_hold() {
-    for seed in [302, 358, 150, 272, 6, 569, 187, 325] {
+    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159] {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }
@@ -154,6 +155,7 @@ fn worlds_that_ended_for_want_of_a_host_hold() {
 /// One that said it held more than there is was made host before it had the last state (573).
 /// A host whose state has no room for more players forgot all that were cut off just then, and gave its game again what one of them had done (184).
 /// An old host that came back was known to the present one by its certificate alone, heard, and told nothing (344).
+/// Two took over at once on a side, and one of them waited for a liar that gives less than it says (283).
 /// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), one that
 /// died as it gave its host up, before it had said that it moves (30000000317), one that voted for the host that it had given way to, whom its own side had thrown out (31000000135, 31000001954), one that was
 /// certified and outranked by what had waited for it as it thawed (31000000417), who had the list of the next host already (31000000576, 31000000839, 31000001401, 31000001766), and
@@ -167,6 +169,7 @@ fn successions_that_once_broke_a_law_hold() {
         104,
         155,
         184,
+        283,
         327,
         344,
         348,
