@@ -8,7 +8,8 @@ use mainstay_migration::{
 };
 
 use super::clock::Sleeps;
-use super::peer::{Alive, Handed, Life, NamedKeys};
+use super::keys::NamedKeys;
+use super::peer::{Alive, Handed, Life};
 use super::scenario::{Comers, Deaths, Faults};
 use super::{Happening, Parcel, REST, World};
 use crate::laws::Broken;

@@ -14,7 +14,7 @@ use mainstay_migration::{
     Standing, State, StateId, Tick,
 };
 
-use super::peer::NamedKeys;
+use super::keys::NamedKeys;
 use super::{Faults, Happening, Parcel, World};
 use crate::agenda::Micros;
 

@@ -16,7 +16,7 @@ use mainstay_migration::{
     Question, Receipt, Renewal, Ruling, SessionId, Signature, Standing,
 };
 
-use super::peer::NamedKeys;
+use super::keys::NamedKeys;
 use super::scenario::Clocks;
 use super::{BEGIN_MS, Happening, World};
 use crate::agenda::Micros;

@@ -7,6 +7,7 @@ mod clock;
 mod deaths;
 mod faults;
 mod game;
+mod keys;
 mod laws;
 mod lies;
 mod listeners;

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Acting, ActorId, Admission, Arbiter, Beat, Body, CanBeHost, ChannelId, Config, Epoch, GamePhase, Grant,
-    Guards, Handover, Input, Joined, Joining, Keys, Leads, Level, MEMBERS_MAX, Migratable, NatType, Order,
-    Outcome, Output, Pass, PeerId, Receipt, Session, SessionId, Signature, Stamp, StateError, StateId,
-    Support, Tick, WithoutMajority,
+    Acting, ActorId, Admission, Arbiter, Beat, Body, CanBeHost, ChannelId, Config, GamePhase, Guards,
+    Handover, Input, Joined, Joining, Leads, Level, MEMBERS_MAX, Migratable, NatType, Order, Outcome, Output,
+    PeerId, Session, Stamp, StateError, StateId, Support, Tick, WithoutMajority,
 };
 
 use super::clock::Clock;
 use super::game::Game;
+use super::keys::NamedKeys;
 use super::scenario::Faults;
 use super::telling::Words;
 use super::{Happening, Parcel, World};
@@ -113,35 +113,6 @@ pub(super) enum Life<G: Guards> {
     Joins(Box<Joining<G>>),
     In(Box<Session<G>>),
     Over,
-}
-
-/// Keys as they behave, not as they are made: a peer signs with its own alone, and liars have no others.
-#[derive(Debug)]
-pub(super) struct NamedKeys(pub PeerId);
-
-impl Keys for NamedKeys {
-    fn sign(&self, words: &[u8]) -> Signature {
-        let own = words.iter().fold(crate::random::mix(self.0.0 as u64), |mixed, byte| {
-            (mixed ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        Signature(own.to_be_bytes().to_vec())
-    }
-
-    fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
-        Self(signer).sign(words) == *signature
-    }
-
-    fn is_of_lobby(&self, grant: &Grant, signature: &Signature) -> bool {
-        super::lobby::signed(grant) == *signature
-    }
-
-    fn is_pass(&self, session: SessionId, peer: PeerId, pass: &Pass) -> bool {
-        super::lobby::signed_pass(session, peer, pass) == pass.signature
-    }
-
-    fn is_receipt(&self, session: SessionId, epoch: Epoch, receipt: &Receipt) -> bool {
-        super::lobby::signed_receipt(session, epoch, receipt) == receipt.signature
-    }
 }
 
 /// What the program of somebody who comes in says of the session; but what a lobby says of it, it was told before.

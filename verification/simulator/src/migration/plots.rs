@@ -10,7 +10,8 @@ use mainstay_migration::{
     Refusal, Ruling, Signature, View, ViewId,
 };
 
-use super::peer::{Handed, NamedKeys};
+use super::keys::NamedKeys;
+use super::peer::Handed;
 use super::scenario::Plots;
 use super::{Happening, Parcel, World};
 use crate::agenda::Micros;

@@ -10,7 +10,7 @@ use mainstay_migration::{
 };
 
 use super::super::World;
-use super::super::peer::NamedKeys;
+use super::super::keys::NamedKeys;
 use super::super::scenario::Plots;
 use super::troubles::reach_each_other;
 use crate::agenda::Micros;
