@@ -4,18 +4,18 @@
 //! longer than [`IDLE_LEAST`]. Streams stand for as long as what they tell of does, so they have no more than [`Crowd::STANDARD`] gives them: calls find the rest.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
 
-use super::failure::{Failure, Native};
+use super::failure::{Failure, problem};
 
 /// How long a connection asks for nothing before it gives way: a client that asks one thing after another is quicker.
 const IDLE_LEAST: Duration = Duration::from_secs(1);
@@ -65,33 +65,54 @@ impl Crowd {
 
     /// One that has come, and asks for nothing yet.
     pub(super) fn visitor(&self) -> Visitor {
-        Visitor {
-            idle: Idle(Arc::new(Mutex::new(Some(Instant::now())))),
-            streams: Arc::clone(&self.streams),
-            wanted: self.wanted.subscribe(),
-        }
+        Visitor { state: State::idle(), streams: Arc::clone(&self.streams), wanted: self.wanted.subscribe() }
     }
 }
 
-/// Since when a connection asks for nothing; `None` while it does.
+/// What a connection does, as its parts know together.
 #[derive(Debug, Clone)]
-struct Idle(Arc<Mutex<Option<Instant>>>);
+struct State(Arc<Mutex<Does>>);
 
-impl Idle {
-    fn set(&self, since: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
+#[derive(Debug)]
+enum Does {
+    /// It asks for nothing.
+    Nothing { since: Instant },
+    /// It asks for that path.
+    Asks(Box<str>),
+}
+
+impl State {
+    fn idle() -> Self {
+        Self(Arc::new(Mutex::new(Does::Nothing { since: Instant::now() })))
     }
 
-    fn has_lasted(&self) -> bool {
-        let since = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        since.is_some_and(|since| since.elapsed() >= IDLE_LEAST)
+    fn set(&self, does: Does) {
+        *self.lock() = does;
+    }
+
+    fn has_been_idle(&self) -> bool {
+        match *self.lock() {
+            Does::Nothing { since } => since.elapsed() >= IDLE_LEAST,
+            Does::Asks(_) => false,
+        }
+    }
+
+    fn path(&self) -> String {
+        match &*self.lock() {
+            Does::Nothing { .. } => String::new(),
+            Does::Asks(path) => path.to_string(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Does> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One connection.
 #[derive(Debug, Clone)]
 pub(super) struct Visitor {
-    idle: Idle,
+    state: State,
     streams: Arc<Semaphore>,
     wanted: watch::Receiver<()>,
 }
@@ -100,7 +121,7 @@ impl Visitor {
     /// Comes back once somebody wants a place, and this one asks for nothing.
     pub(super) async fn gives_way(&mut self) {
         while self.wanted.changed().await.is_ok() {
-            if self.idle.has_lasted() {
+            if self.state.has_been_idle() {
                 return;
             }
         }
@@ -108,8 +129,8 @@ impl Visitor {
     }
 
     /// It asks something.
-    pub(super) fn asks(&self) {
-        self.idle.set(None);
+    pub(super) fn asks(&self, path: &str) {
+        self.state.set(Does::Asks(path.into()));
     }
 
     /// It is answered by this, unless that is a stream and there is no place for one.
@@ -121,18 +142,18 @@ impl Visitor {
         let (response, stream) = match is_stream.then(|| Arc::clone(&self.streams).try_acquire_owned()) {
             None => (response, None),
             Some(Ok(place)) => (response, Some(place)),
-            Some(Err(_full)) => (Native::from(Failure::too_many_streams()).into_response(), None),
+            Some(Err(_full)) => (problem(&Failure::too_many_streams(), &self.state.path()), None),
         };
-        response.map(|body| Answer { body, _stream: stream, _asks: Asks(self.idle.clone()) })
+        response.map(|body| Answer { body, _stream: stream, _asks: Asks(self.state.clone()) })
     }
 }
 
 /// A connection asks for something, until this is gone.
-struct Asks(Idle);
+struct Asks(State);
 
 impl Drop for Asks {
     fn drop(&mut self) {
-        self.0.set(Some(Instant::now()));
+        self.0.set(Does::Nothing { since: Instant::now() });
     }
 }
 

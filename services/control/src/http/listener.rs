@@ -113,7 +113,7 @@ async fn connection(wire: Wire, router: Router, mut visitor: Visitor, mut closed
     let (peer, protected) = (wire.peer(), wire.protected());
     let (asking, answering) = (visitor.clone(), visitor.clone());
     let told = MapRequest::new(router, move |mut request: Request<Incoming>| {
-        asking.asks();
+        asking.asks(request.uri().path());
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(protected);
         request
@@ -208,7 +208,12 @@ mod tests {
         let mut stream = says(address, asks).await;
         assert!(hears(&mut stream, "data: x").await.contains("200 OK"));
         let mut second = says(address, asks).await;
-        assert!(hears(&mut second, "MS-U132").await.contains("503"), "one has its place");
+        let refused = hears(&mut second, "}").await;
+        assert!(refused.starts_with("HTTP/1.1 503 "), "one has its place: {refused}");
+        assert!(
+            refused.contains("mainstay-code: MS-U132") && refused.contains(r#""instance":"/stream""#),
+            "{refused}"
+        );
         drop(second);
         for _ in 0..2 {
             let mut call = says(address, "GET /call HTTP/1.1\r\nHost: a\r\n\r\n").await;
