@@ -159,7 +159,7 @@ impl Bells {
         self.missing.len()
     }
 
-    /// How many of them were rung [`OVERDUE`] bells or more before the newest that was heard: those are hardly under way any more.
+    /// How many of them were rung ten bells or more before the newest that was heard: those are hardly under way any more.
     #[must_use]
     pub fn overdue(&self) -> usize {
         let newest = self.heard.map_or(0, |(_, newest)| newest.0);
