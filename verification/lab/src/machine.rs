@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::{LabError, tail};
 use crate::packages::Base;
@@ -14,6 +14,13 @@ use crate::words::{SCENARIO, Scenario, Word};
 
 /// How long the machine may be silent: it takes seconds, and one whose host is busy with ten other builds some minutes.
 const SILENCE_MAX: Duration = Duration::from_secs(400);
+/// How long a machine takes to come to its first program, whose first words are on the console. Emulated with counted instructions a kernel stands still now and then before it
+/// has found its disk: of some hundred starts one was seen that had not mounted it after 400 s, and the next start of the same disk went well.
+const COMES_UP_WITHIN: Duration = Duration::from_secs(150);
+/// How often it is looked whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often it is started for that.
+const STARTS_MAX: u32 = 3;
 /// How much of the talk a failure shows, in characters.
 const TALK_SHOWN: usize = 4_000;
 /// Its memory: games, and one that is to run into a cap of 210 MiB.
@@ -35,11 +42,42 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts one; its kernel's console is written to `console`.
+    /// Starts one; its kernel's console is written to `console`. One whose kernel stands still is started anew, and that is said: it has read nothing of its disk.
     ///
     /// # Errors
     /// There is no QEMU.
     pub fn boot(base: &Base, disk: &Path, console: &Path, scenario: &Scenario) -> Result<Self, LabError> {
+        let mut machine = Self::start(base, disk, console, scenario)?;
+        for _ in 1..STARTS_MAX {
+            if machine.comes_up() {
+                break;
+            }
+            eprintln!(
+                "the machine's kernel said nothing in {} s; it is started anew",
+                COMES_UP_WITHIN.as_secs()
+            );
+            drop(machine);
+            machine = Self::start(base, disk, console, scenario)?;
+        }
+        Ok(machine)
+    }
+
+    /// Whether its kernel comes to its first program, or it ends before: then its wire says so.
+    fn comes_up(&mut self) -> bool {
+        let until = Instant::now() + COMES_UP_WITHIN;
+        loop {
+            let has_spoken = fs::metadata(&self.console).is_ok_and(|console| console.len() > 0);
+            if has_spoken || !matches!(self.qemu.try_wait(), Ok(None)) {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn start(base: &Base, disk: &Path, console: &Path, scenario: &Scenario) -> Result<Self, LabError> {
         let failed = |how: String| LabError::Program { program: "qemu-system-x86_64".to_owned(), how };
         // The host page cache keeps what QEMU has written, whether it syncs or not, and outlives QEMU: `unsafe` spares the
         // host's disk and changes nothing of what a guest finds after a cut.
