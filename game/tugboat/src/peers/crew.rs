@@ -458,7 +458,9 @@ fn host_of_settled(players: &[Player]) -> Option<usize> {
         let holds = player.stands["holds"].as_u64().unwrap_or_default();
         player.peer == text(&host.stands, "anticipated") && holds + DURABLE_LAG_MAX >= number("tick")
     };
-    let safe = count == 1 || number("durable") + DURABLE_LAG_MAX >= number("tick") && playing().any(follows);
+    let is_held = || number("durable") + DURABLE_LAG_MAX >= number("tick") && playing().any(follows);
+    // Where nothing of the game goes along nobody ever holds it.
+    let safe = count == 1 || host.stands["goesAlong"] == false || is_held();
     let plays = |player: &Player| {
         // Who came when all boats were taken watches.
         let does = player.stands["boat"].is_null() && player.stands["done"].as_u64() > Some(0)
