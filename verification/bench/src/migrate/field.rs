@@ -38,6 +38,8 @@ pub struct Field {
 
 /// How long what is under way may take to be heard: longer than a link that carries nothing is kept.
 const WORDS_WITHIN: Duration = Duration::from_secs(15);
+/// And how long until one more is: what was said to a host whose power was cut never comes.
+const WORD_WITHIN: Duration = Duration::from_secs(3);
 
 /// Whether a majority stands behind a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +186,16 @@ impl Field {
             counted.map(Words::of).fold(Words::default(), Words::and)
         };
         let lives = |player: &Player| player.life == Life::Plays;
-        while of(&self.crew, &lives).lost > 0 && Instant::now() < until {
+        let (mut lost, mut heard) = (u64::MAX, Instant::now());
+        loop {
+            let now = of(&self.crew, &lives).lost;
+            if now < lost {
+                (lost, heard) = (now, Instant::now());
+            }
+            let until = until.min(heard + WORD_WITHIN);
+            if lost == 0 || Instant::now() >= until {
+                break;
+            }
             self.crew.line(until);
         }
         Ok(of(&self.crew, &|player| lives(player) || player.stands["is"] == "HOST"))
