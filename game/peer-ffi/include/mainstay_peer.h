@@ -631,6 +631,9 @@ typedef struct MainstayShown {
   struct MainstayId anticipated;
   // How many members there are, this peer included.
   size_t members;
+  // How many of them have a say in who is host next: whoever has just come has none for some tenths of a second, and if the host is lost
+  // meanwhile, who is left may be no majority. Under a lobby all of them.
+  size_t voters;
   // To how many of them it has a link.
   size_t linked;
   // To how many of those only through the lobby's relay.

@@ -53,6 +53,9 @@ pub struct MainstayShown {
     pub anticipated: MainstayId,
     /// How many members there are, this peer included.
     pub members: usize,
+    /// How many of them have a say in who is host next: whoever has just come has none for some tenths of a second, and if the host is lost
+    /// meanwhile, who is left may be no majority. Under a lobby all of them.
+    pub voters: usize,
     /// To how many of them it has a link.
     pub linked: usize,
     /// To how many of those only through the lobby's relay.
@@ -145,6 +148,7 @@ pub unsafe extern "C" fn mainstay_seat_shown(
                 has_anticipated: shown.anticipated.is_some(),
                 anticipated: shown.anticipated.map_or_else(MainstayId::default, MainstayId::from),
                 members: shown.members.len(),
+                voters: shown.voters,
                 linked: shown.linked,
                 relayed: shown.relayed,
             };

@@ -246,6 +246,9 @@ pub struct Shown {
     pub members: Vec<(PeerId, ChannelId)>,
     /// What each of them plays, where the game has said so.
     pub actors: BTreeMap<PeerId, ActorId>,
+    /// How many of them have a say in who is host next. Whoever has just come has none for some tenths of a second: if the host is lost
+    /// meanwhile, who is left may be no majority. Under a lobby, which says it alone, all members.
+    pub voters: usize,
     /// How many of them it has a link to.
     pub linked: usize,
     /// How many of those only through the lobby's relay.

@@ -139,10 +139,10 @@ impl<G: Guards> Session<G> {
         Epoch(self.ballot.epoch().0.saturating_add(EPOCHS_AHEAD))
     }
 
-    /// A voter speaks of an epoch. What others say of one counts for nothing, and nothing that nobody can have come to: epochs are
-    /// numbers, and whoever used them up would end all moves of the session.
+    /// A member speaks of an epoch: one that it has promised keeps it from taking its host's views, and so from voting. What others say of one counts for nothing, and nothing
+    /// that nobody can have come to: epochs are numbers, and whoever used them up would end all moves of the session.
     pub(super) fn see(&mut self, from: PeerId, epoch: Epoch) {
-        if self.is_voter(from) {
+        if self.is_member(from) {
             self.seen = self.seen.max(epoch.min(self.last_epoch()));
         }
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, ChannelId, Closed, Config, End, Epoch, Handover, Input, Joined, Joining, MEMBERS_MAX,
-    Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
+    Body, CanBeHost, ChannelId, Claim, Closed, Config, End, Epoch, Handover, Input, Joined, Joining,
+    MEMBERS_MAX, Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
 };
 
 use crate::net::{NamedKeys, Net, peer, snapshot};
@@ -49,6 +49,23 @@ fn a_newcomer_has_no_vote_before_it_was_heard() {
     step_until(&mut net, |net| net.session(peer(1)).roster().members.contains_key(&peer(4)));
     assert!(!net.session(peer(1)).view().members.contains_key(&peer(4)));
     step_until(&mut net, |net| net.session(peer(1)).view().members.contains_key(&peer(4)));
+}
+
+/// Who has promised a later epoch than its host's takes no view of that one: its host is to hear of it though it plays and does not vote yet.
+#[test]
+fn who_was_put_out_and_has_promised_a_later_epoch_votes_again() {
+    let mut net = Net::of(4);
+    let stamp = net.session(peer(4)).stamp();
+    (1..4).for_each(|other| net.cut_both(peer(4), peer(other)));
+    let later = Epoch(stamp.epoch.0 + 3);
+    let view = net.session(peer(4)).view().clone();
+    let claim = Body::Claim(Claim { epoch: later, candidate: peer(1), view });
+    net.deliver(peer(1), peer(4), Message { session: net.config.session, stamp, body: claim });
+    assert_eq!(net.session(peer(4)).ballot().promised(), later);
+    step_until(&mut net, |net| !net.session(peer(1)).view().members.contains_key(&peer(4)));
+    net.cut.clear();
+    step_until(&mut net, |net| net.session(peer(1)).view().members.contains_key(&peer(4)));
+    assert!(net.session(peer(1)).stamp().epoch > later, "{:?}", net.session(peer(1)).stamp());
 }
 
 /// A full session refuses whoever comes; but where a member is just going, be it its host, or is missed, who comes gets the seat.

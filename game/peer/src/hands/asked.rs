@@ -247,6 +247,7 @@ impl Hands {
             nat: self.mirror.reach().nat,
             relayed: members.iter().filter(|(peer, _)| self.reach.is_relayed(*peer)).count(),
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),
+            voters: members.iter().filter(|(peer, _)| session.view().members.contains_key(peer)).count(),
             members,
             terms: session.terms(),
             actors: session.roster().actors.clone(),

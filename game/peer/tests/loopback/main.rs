@@ -90,9 +90,10 @@ fn until(what: &str, players: &mut [&mut Player], mut all: impl FnMut(&mut Playe
 }
 
 fn is_linked(player: &Player, members: usize) -> bool {
-    player
-        .shown()
-        .is_some_and(|it| it.members.len() == members && it.linked == members - 1 && it.anticipated.is_some())
+    player.shown().is_some_and(|it| {
+        (it.members.len(), it.voters, it.linked) == (members, members, members - 1)
+            && it.anticipated.is_some()
+    })
 }
 
 /// Seed 000: "Host migration is session based, and each session can migrate independently (and concurrently)."

@@ -156,9 +156,8 @@ fn a_session_moves_over_a_transport_of_the_games_own() {
         player
     };
     let (mut first, mut second, mut third) = (join(bob, 2), join(cat, 3), join(dan, 4));
-    let all_linked =
-        |it: &mut Player| it.shown().is_some_and(|shown| shown.linked == 3 && shown.anticipated.is_some());
-    until("each has a way to each", &mut [&mut host, &mut first, &mut second, &mut third], all_linked);
+    let all = &mut [&mut host, &mut first, &mut second, &mut third];
+    until("each votes, and has a way to each", all, |it| crate::is_linked(it, 4));
     host.seat.say(To::Members, Way::Stream, b"ahoy".to_vec()).unwrap();
     until("the host is heard", &mut [&mut first, &mut second, &mut third], |it| {
         it.heard.iter().any(|event| matches!(event, Event::FromHost { bytes, .. } if bytes == b"ahoy"))

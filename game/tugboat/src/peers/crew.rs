@@ -471,6 +471,8 @@ fn host_of_settled(players: &[Player]) -> Option<usize> {
             && player.stands["host"] == host.peer.as_str()
             && Stamp::of(&player.stands) == Stamp::of(&host.stands)
             && player.stands["members"] == count
+            // Where nobody certifies a host nobody is let in to vote either.
+            && (player.stands["voters"] == count || player.stands["fork"].as_u64() > Some(0))
             && player.stands["linked"] == count - 1
     };
     (safe && number("tick") > 0 && playing().all(plays)).then_some(at)

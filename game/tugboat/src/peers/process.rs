@@ -599,7 +599,7 @@ impl Player {
         self.tell(&json!({
             "event": "stands", "is": shown.role.text(), "shows": shown.identification.map(Identification::text),
             "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
-            "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "linked": shown.linked,
+            "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "voters": shown.voters, "linked": shown.linked,
             "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
             "tick": self.harbour.tick().0, "durable": self.durable.0, "holds": shown.holds.0, "goesAlong": shown.terms.level != Level::None, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
             "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hails": self.harbour.hails_of(self.me),

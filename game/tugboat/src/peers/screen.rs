@@ -343,6 +343,7 @@ mod tests {
             },
             members: vec![],
             actors: BTreeMap::new(),
+            voters: 0,
             linked: 0,
             relayed: 0,
             hints: vec![],

@@ -36,14 +36,15 @@ fn stands(words: &[String], wanted: (&str, &str, &str)) -> bool {
     words[1] == "stands" && (told(words, "host"), told(words, "epoch"), told(words, "members")) == wanted
 }
 
-/// All of them play, are linked, and know who could be next.
+/// All of them play, have a say in who is host, are linked, and know who could be next.
 #[track_caller]
 fn settle(players: &[&Player], epoch: &str) {
     let (host, members) = (players[0].id(), players.len().to_string());
     let linked = (players.len() - 1).to_string();
     for player in players {
-        player.until("all are linked, and somebody could follow", |words| {
+        player.until("all vote and are linked, and somebody could follow", |words| {
             stands(words, (host, epoch, &members))
+                && told(words, "voters") == members
                 && told(words, "linked") == linked
                 && told(words, "next") == "1"
                 && counter(words) > 5

@@ -198,7 +198,9 @@ fn the_console_shows_hints_and_gives_the_session_to_whoever_suits_better() {
     let mut member = Player::with(&way, Some(&host.session));
     let third = Player::with(&way, Some(&host.session));
     let hints = |line: &Value| line["hints"].as_array().map_or(0, Vec::len);
-    let plays = |line: &Value| line["event"] == "stands" && line["members"] == 3 && line["linked"] == 2;
+    let plays = |line: &Value| {
+        line["event"] == "stands" && line["members"] == 3 && line["voters"] == 3 && line["linked"] == 2
+    };
     host.says("nobody asked for hints", |line| plays(line) && hints(line) == 0 && line["shows"].is_null());
     for player in [&mut host, &mut member] {
         player.enters("set net_show_new_host_hinting 1");
@@ -230,7 +232,9 @@ fn nothing_that_was_done_is_lost_when_a_hosts_power_is_cut() {
     let host = Player::with(&[], None);
     let way = ["--via", &host.address.clone()];
     let mut others = [0, 1].map(|_| Player::with(&way, Some(&host.session)));
-    let plays = |line: &Value| line["event"] == "stands" && line["members"] == 3 && line["linked"] == 2;
+    let plays = |line: &Value| {
+        line["event"] == "stands" && line["members"] == 3 && line["voters"] == 3 && line["linked"] == 2
+    };
     for player in &others {
         player.says("it steers", |line| plays(line) && line["deeds"].as_u64() > Some(4));
     }
@@ -416,7 +420,9 @@ fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
     let first = Player::new(&way.url, None);
     let session = first.session.clone();
     let others = [0, 1].map(|_| Player::new(&way.url, Some(&session)));
-    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    let is_settled = |line: &Value| {
+        line["members"] == 3 && line["voters"] == 3 && line["linked"] == 2 && line["epoch"] == 1
+    };
     first.says("somebody could follow", |line| {
         is_settled(line) && !line["anticipated"].is_null() && line["durable"].as_u64() > Some(0)
     });
@@ -473,7 +479,9 @@ fn a_host_that_leaves_while_its_lobby_stands_still_hands_over() {
     let lobby = up.caller().api;
     let mut first = Player::new(&lobby, None);
     let others = [0, 1].map(|_| Player::new(&lobby, Some(&first.session)));
-    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    let is_settled = |line: &Value| {
+        line["members"] == 3 && line["voters"] == 3 && line["linked"] == 2 && line["epoch"] == 1
+    };
     first.says("somebody could follow", |line| {
         is_settled(line) && !line["anticipated"].is_null() && line["durable"].as_u64() > Some(0)
     });

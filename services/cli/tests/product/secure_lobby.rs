@@ -131,7 +131,9 @@ fn a_session_of_a_lobby_over_https_outlives_its_host_and_nobody_else_is_taken_fo
     let first = Player::with(&way(&tokens[0]), None);
     let session = first.session.clone();
     let others = [1, 2].map(|at: usize| Player::with(&way(&tokens[at]), Some(&session)));
-    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    let is_settled = |line: &Value| {
+        line["members"] == 3 && line["voters"] == 3 && line["linked"] == 2 && line["epoch"] == 1
+    };
     first.says("somebody could follow", |line| is_settled(line) && !line["anticipated"].is_null());
     for player in &others {
         player.says("all are linked", is_settled);
@@ -176,7 +178,9 @@ fn the_players_of_a_match_come_into_its_session_by_their_seats_and_it_outlives_i
         let coming: Vec<_> = files.iter().map(|file| scope.spawn(|| comes(file))).collect();
         coming.into_iter().map(|it| it.join().unwrap()).collect()
     });
-    let is_settled = |line: &Value| line["members"] == 3 && line["linked"] == 2 && line["epoch"] == 1;
+    let is_settled = |line: &Value| {
+        line["members"] == 3 && line["voters"] == 3 && line["linked"] == 2 && line["epoch"] == 1
+    };
     let stands: Vec<Value> = players
         .iter()
         .map(|player| {

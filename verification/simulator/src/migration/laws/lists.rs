@@ -79,10 +79,15 @@ pub(super) fn is_expected<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     Ok(())
 }
 
-/// When a session has come to rest: all have one list.
+/// When a session has come to rest: all have one list, and where its host is certified whoever plays votes.
 pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     let Some(host) = world.host() else { return Ok(()) };
     let Some(of_host) = world.peers[&host].session() else { return Ok(()) };
+    let (view, roster) = (of_host.view(), of_host.roster());
+    let all_vote = view.members == roster.members;
+    ensure(of_host.stamp().fork > 0 || all_vote, "I8: at rest whoever plays votes", || {
+        format!("{host} has {view:?} and {roster:?}")
+    })?;
     for id in world.running() {
         let Some(session) = world.peers[&id].session() else { continue };
         let (own, others) = (session.hints(), of_host.hints());
