@@ -68,6 +68,7 @@ pub(in super::super) fn votes<G: Guards>(
         return Ok(());
     }
     let candidate = vote.candidate;
+    let is_said_again = world.oracle.elections.votes.contains_key(&(voter, vote.epoch));
     let given = *world.oracle.elections.votes.entry((voter, vote.epoch)).or_insert(candidate);
     ensure(given == candidate, "I1: nobody votes for two in one epoch", || {
         format!("{voter} for {given} and {candidate} in {}", vote.epoch)
@@ -95,10 +96,10 @@ pub(in super::super) fn votes<G: Guards>(
         "nobody votes for a host that it has given up in the move that it lives through",
         || format!("{voter} for {candidate} in {}", vote.epoch),
     )?;
-    // Of two who ask and have each waited for the other one lets the other go first, once.
+    // Of two who ask and have each waited for the other one lets the other go first, once. And whoever has this peer's vote is waited for.
     let asks = turns.has_asked(voter, session.ballot().epoch());
     ensure(
-        asks || !turns.has_let_go(voter, candidate),
+        asks || is_said_again || !turns.has_let_go(voter, candidate),
         "nobody votes for whom it has waited for in vain before the rest had their turn",
         || format!("{voter} for {candidate} in {}", vote.epoch),
     )
