@@ -205,11 +205,12 @@ fn sessions_at_once_are_apart() {
 /// A host that was asked to go on for two sides asked for votes in the one epoch after the last that a liar could speak of, which was promised
 /// to another, and never in a later one (32). Whose link had broken and was made anew was passed over by whom it had nothing to say to (10). One that
 /// began a side waited five seconds for a state of another side's host (43), or of that one's members (350), and who was left of a side whose host had
-/// died went on alone in the hearing of a confirmed one (45). And what a law took for broken: a holder whom the new host had not heard for
+/// died went on alone in the hearing of a confirmed one (45). Who had promised a later epoch before it was put out came in again and never voted
+/// (38). And what a law took for broken: a holder whom the new host had not heard for
 /// long (65).
 #[test]
 fn sessions_at_once_that_once_broke_a_law_hold() {
-    for seed in [10, 32, 43, 45, 65, 350] {
+    for seed in [10, 32, 38, 43, 45, 65, 350] {
         several::<Guarded>(seed, Text::None).iter().for_each(holds);
     }
 }
