@@ -239,9 +239,15 @@ impl Block {
         from + passed + usize::from(passed == 3 && self.keys[(from + 3) % BLOCK] < key)
     }
 
-    fn find(&self, key: Key) -> Option<usize> {
+    /// The slot of a key's entry.
+    pub(super) fn find(&self, key: Key) -> Option<usize> {
         let at = self.before(key);
-        (at < self.len && self.keys[at] == key && self.live >> at & 1 == 1).then_some(at)
+        self.has(at, key).then_some(at)
+    }
+
+    /// Whether the entry of a key is in a slot.
+    pub(super) fn has(&self, slot: usize, key: Key) -> bool {
+        slot < self.len && self.keys[slot % BLOCK] == key && self.live >> slot & 1 == 1
     }
 
     /// Puts an entry in, where it is not [full](Self::is_full); says into which slot.
@@ -287,13 +293,11 @@ impl Block {
         bits(marks.0).for_each(|mark| self.marks[mark as usize] |= 1 << slot);
     }
 
-    /// Takes the entry of a key out; says whether it was there.
-    pub(super) fn remove(&mut self, key: Key) -> bool {
-        let Some(slot) = self.find(key) else { return false };
+    /// Takes the entry in a slot out.
+    pub(super) fn remove(&mut self, slot: usize) {
         self.live &= !(1 << slot);
         self.count -= 1;
         self.stale += 1;
-        true
     }
 
     /// Gives the entry of a key other marks.

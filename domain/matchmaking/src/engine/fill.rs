@@ -186,6 +186,7 @@ impl Searcher {
         let mut walk = Walk::new(&part.open, from, self.group.window(), filter);
         walk.through(&part.exact);
         for met in walk.by_ref() {
+            self.spots.keep(met.handle, met.spot);
             let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
             if !self.group.members().contains(&met.handle) && self.add(field, &card) {
                 if let Some(found) = self.complete(field) {
@@ -242,7 +243,7 @@ impl Searcher {
             let from = near.len();
             let many = (missing as usize).div_ceil(2).min(NEAR_MAX - from);
             self.met.clear();
-            walk.meet(many, &mut self.met);
+            walk.meet(many, &mut self.met, &mut self.spots);
             // All are asked of the memory before any is judged: so it answers for many at a time.
             field.slab.fetch(&self.met);
             if self.met.is_empty() {

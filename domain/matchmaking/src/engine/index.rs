@@ -10,6 +10,7 @@ use super::block::{BLOCK, Block, Entry, Marks, Summary, below};
 use super::key::{Key, first_not};
 use super::order;
 use super::slab::{Handle, Slab};
+use super::spot::Spot;
 
 /// The most blocks of a run.
 const RUN: usize = 64;
@@ -241,6 +242,14 @@ impl Index {
         Some((run, from + passed - 1))
     }
 
+    /// A spot as a place, where the entry of a key stands there still.
+    fn still_at(&self, spot: Spot, key: Key) -> Option<Place> {
+        let Spot { run, block, slot } = spot;
+        let place = Place { run: run as usize, block: block.into(), slot: slot.into() };
+        let there = self.runs.get(place.run)?.blocks.get(place.block)?;
+        there.has(place.slot, key).then_some(place)
+    }
+
     /// Whether an entry of this key belongs into a block.
     fn holds(&self, (run, block): (usize, usize), key: Key) -> bool {
         let Some(heads) = self.runs.get(run).map(|run| &run.heads) else { return false };
@@ -289,16 +298,22 @@ impl Index {
         Place { run: run_at, block: block_at, slot }
     }
 
-    pub(super) fn remove(&mut self, key: Key, slab: &Slab) {
+    /// Takes the entry of a key out, which stood at that spot when it was met.
+    pub(super) fn remove(&mut self, key: Key, spot: Option<Spot>, slab: &Slab) {
+        let spot = spot.and_then(|spot| self.still_at(spot, key));
         // Neighbours leave together.
-        let place = self.left.and_then(|left| self.find_near(left, key)).or_else(|| self.find(key));
-        let Some((run_at, block_at)) = place else { return };
-        self.left = place;
-        let block = &mut self.runs[run_at].blocks[block_at];
-        if !block.remove(key) {
-            debug_assert!(false, "an entry is where its key says");
+        let find = || {
+            let (run, block) =
+                self.left.and_then(|left| self.find_near(left, key)).or_else(|| self.find(key))?;
+            Some(Place { run, block, slot: self.runs[run].blocks[block].find(key)? })
+        };
+        let Some(Place { run: run_at, block: block_at, slot }) = spot.or_else(find) else {
+            debug_assert!(self.len == 0, "an entry is where its key says");
             return;
-        }
+        };
+        self.left = Some((run_at, block_at));
+        let block = &mut self.runs[run_at].blocks[block_at];
+        block.remove(slot);
         self.len -= 1;
         if block.is_stale() {
             self.tidy(run_at, block_at, slab);

@@ -37,6 +37,7 @@ mod room;
 mod search;
 mod sides;
 mod slab;
+mod spot;
 mod teams;
 #[cfg(test)]
 mod tests;
@@ -403,7 +404,7 @@ impl Engine {
         let since = row.since();
         let is_away = !self.away.is_empty() && self.away.remove(&handle);
         if !is_away && self.comes(since) <= self.come {
-            self.pool.remove(&self.plan, &self.slab, row);
+            self.pool.remove(&self.plan, &self.slab, row, self.searcher.spots.of(handle));
         }
         self.agenda.remove(&self.slab, (handle, row), since);
         for (rule, known) in self.texts.iter_mut().enumerate() {
@@ -481,7 +482,7 @@ impl Engine {
             let moves = self.plan.stands(row, step) != stands;
             if moves {
                 self.pool.let_in(&self.plan, &mut self.slab);
-                self.pool.remove(&self.plan, &self.slab, self.slab.get(handle));
+                self.pool.remove(&self.plan, &self.slab, self.slab.get(handle), None);
                 moving.push(handle);
             }
             self.slab.set_step(handle, step, self.plan.row(step));

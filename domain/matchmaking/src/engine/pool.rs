@@ -9,6 +9,7 @@ use super::index::{Index, KEPT_MAX};
 use super::key::Key;
 use super::plan::{Plan, Reach, Stand};
 use super::slab::{ANY_TEXT, Company, Handle, Ref, Slab, WILD};
+use super::spot::Spot;
 
 /// All parts.
 #[derive(Debug, Clone)]
@@ -148,9 +149,9 @@ impl Part {
     }
 
     #[inline]
-    fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>) {
+    fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>, spot: Option<Spot>) {
         let stand = plan.stands(row, row.shape().step);
-        self.index(stand).remove(key(plan, row), slab);
+        self.index(stand).remove(key(plan, row), spot, slab);
         if stand != Stand::Game {
             self.count(plan, row, |count| *count = count.saturating_sub(1));
         }
@@ -294,15 +295,15 @@ impl Pool {
         self.named.shrink_to(KEPT_MAX);
     }
 
-    /// A ticket leaves, when all who have come are [let in](Self::let_in).
+    /// A ticket leaves, when all who have come are [let in](Self::let_in); where it was met, if it was.
     #[inline]
-    pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>) {
+    pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>, spot: Option<Spot>) {
         match &mut self.parts {
-            Parts::One(part) => part.remove(plan, slab, row),
+            Parts::One(part) => part.remove(plan, slab, row, spot),
             Parts::Several(parts) => {
                 let division = division(plan, row);
                 let Some(part) = parts.get_mut(&division) else { return };
-                part.remove(plan, slab, row);
+                part.remove(plan, slab, row, spot);
                 if part.len() == 0 {
                     parts.remove(&division);
                 }

@@ -20,6 +20,7 @@ use super::plan::{Plan, Similarity};
 use super::pool::{Part, Pool, primary};
 use super::rank::Slack;
 use super::slab::{Handle, Kind, Slab, WILD};
+use super::spot::Spots;
 use super::teams::{Demand, Seats};
 use super::walk::Walk;
 
@@ -79,6 +80,8 @@ pub(super) struct Searcher {
     /// The same, added up.
     pub(super) running: Running,
     games: Vec<(u64, Handle)>,
+    /// Where those stand who were met last.
+    pub(super) spots: Spots,
     /// Those of a match, by arrival, with their teams.
     pub(super) seated: Vec<(u64, Handle, Option<u8>)>,
     /// The regions it could be played in: the worst latency, their sum, and which.

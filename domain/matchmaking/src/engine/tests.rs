@@ -14,6 +14,7 @@ use super::index::Index;
 use super::key::Key;
 use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
+use super::spot::Spots;
 use super::walk::Walk;
 use crate::spec::{Declared, Gather, QueueSpec, Rule, RuleKind, TeamSpec, Unread, Visibility};
 
@@ -131,6 +132,8 @@ proptest! {
         let mut list: Vec<Listed> = Vec::new();
         let mut arrival = 0;
         let mut told: Vec<Handle> = Vec::new();
+        // Where those stood who were met, perhaps long ago.
+        let mut spots = Spots::default();
         for step in steps {
             if !matches!(step, Step::Insert { .. }) {
                 index.let_in(&slab, None);
@@ -149,7 +152,7 @@ proptest! {
                 Step::Remove(at) if !list.is_empty() => {
                     let gone = list.remove(at % list.len());
                     let index = if gone.is_exact() { &mut exact } else { &mut index };
-                    index.remove(Key::new(gone.number, gone.arrival), &slab);
+                    index.remove(Key::new(gone.number, gone.arrival), spots.of(gone.handle), &slab);
                     slab.remove(gone.handle);
                     told.retain(|handle| *handle != gone.handle);
                 }
@@ -197,7 +200,9 @@ proptest! {
                     walk.through(&exact);
                     let mut met = Vec::new();
                     for _ in 0..after {
-                        met.extend(walk.next().map(|met| met.handle));
+                        let next = walk.next();
+                        next.iter().for_each(|met| spots.keep(met.handle, met.spot));
+                        met.extend(next.map(|met| met.handle));
                     }
                     let first: Vec<Handle> = expected.iter().take(after).map(|it| it.handle).collect();
                     prop_assert_eq!(met, first);

@@ -7,6 +7,7 @@ use super::block::{Filter, below};
 use super::index::Index;
 use super::key::Key;
 use super::slab::{Handle, WILD};
+use super::spot::{Spot, Spots};
 use super::ways::{Down, Equals, Ground, Head, NOWHERE, Up};
 
 /// What a walk meets.
@@ -15,6 +16,7 @@ pub(super) struct Met {
     /// The nearer first, the elder among equals: the distance, then the arrival. One wide number, so that comparing two takes no branch.
     pub order: u128,
     pub handle: Handle,
+    pub spot: Spot,
 }
 
 /// The lowest and the highest number that is of interest; tickets without a number always are.
@@ -143,10 +145,11 @@ impl Iterator for Walk<'_> {
 
 impl Walk<'_> {
     /// Puts down the next so many, or all where they are fewer.
-    pub(super) fn meet(&mut self, many: usize, met: &mut Vec<Handle>) {
+    pub(super) fn meet(&mut self, many: usize, met: &mut Vec<Handle>, spots: &mut Spots) {
         for _ in 0..many {
-            let Some(Met { handle, .. }) = self.step() else { return };
+            let Some(Met { handle, spot, .. }) = self.step() else { return };
             met.push(handle);
+            spots.keep(handle, spot);
         }
     }
 
@@ -159,7 +162,7 @@ impl Walk<'_> {
             if self.any.is_some() && any < above.min(below) {
                 way = ANY;
             }
-            let Head { order, handle } = self.heads[way];
+            let Head { order, handle, spot } = self.heads[way];
             if self.beside.is_some()
                 && let Some(nearer) = self.nearer_beside(order)
             {
@@ -167,7 +170,7 @@ impl Walk<'_> {
             }
             if let Some(handle) = handle {
                 self.heads[way] = self.next_of(way);
-                return Some(Met { order, handle });
+                return Some(Met { order, handle, spot });
             }
             if self.heads[way].is_over() {
                 return None;

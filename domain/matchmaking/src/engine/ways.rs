@@ -4,6 +4,7 @@ use super::block::{Block, Filter, below};
 use super::index::{Index, Place};
 use super::key::Key;
 use super::slab::{Handle, WILD};
+use super::spot::Spot;
 use super::walk::{Met, Window};
 
 /// Who comes next on a way.
@@ -13,16 +14,20 @@ pub(super) struct Head {
     /// `None` where all that is known is that the next comes no sooner: what lies further on is not read before the other ways have come as
     /// far, and most walks end sooner.
     pub handle: Option<Handle>,
+    /// Where it stands.
+    pub spot: Spot,
 }
 
 impl Head {
     /// Of a way that is over: after everybody.
-    pub(super) const OVER: Self = Self { order: u128::MAX, handle: None };
+    pub(super) const OVER: Self = Self { order: u128::MAX, handle: None, spot: NO_SPOT };
 
     pub(super) const fn is_over(&self) -> bool {
         self.order == u128::MAX
     }
 }
+
+const NO_SPOT: Spot = Spot { run: u32::MAX, block: 0, slot: 0 };
 
 const fn order(distance: i64, arrival: u64) -> u128 {
     (distance.cast_unsigned() as u128) << 64 | arrival as u128
@@ -102,7 +107,7 @@ impl<'a> Ground<'a> {
         }
         let slot = up.left.trailing_zeros() as usize;
         up.left &= up.left - 1;
-        if up.block.number(slot) > up.until { Head::OVER } else { self.head(up.block, slot) }
+        if up.block.number(slot) > up.until { Head::OVER } else { self.head((up.run, up.at), up.block, slot) }
     }
 
     /// The next entry of an upward way; `None` at its end.
@@ -110,8 +115,8 @@ impl<'a> Ground<'a> {
         if up.left == 0 {
             self.go_up(up)?;
         }
-        let Head { order, handle } = self.next_up(up);
-        handle.map(|handle| Met { order, handle })
+        let Head { order, handle, spot } = self.next_up(up);
+        handle.map(|handle| Met { order, handle, spot })
     }
 
     /// To the next block with a candidate; `None` at the end of the way.
@@ -164,10 +169,10 @@ impl<'a> Ground<'a> {
         if down.equals.left == 0 && !self.next_equals(down) {
             return self.further_down(down);
         }
-        let Equals { block, left, .. } = &mut down.equals;
+        let Equals { run, at, block, left, .. } = &mut down.equals;
         let slot = left.trailing_zeros() as usize;
         *left &= *left - 1;
-        self.head(block, slot)
+        self.head((*run, *at), block, slot)
     }
 
     /// Goes on to those of the next number, where no other block can have that number; says whether it did.
@@ -244,14 +249,15 @@ impl<'a> Ground<'a> {
     }
 
     #[inline]
-    fn head(&self, block: &Block, slot: usize) -> Head {
+    fn head(&self, (run, at): (usize, usize), block: &Block, slot: usize) -> Head {
         let key = block.key(slot);
         let order = order(self.away(key.number()), key.arrival());
-        Head { order, handle: Some(block.handle(slot)) }
+        let spot = Spot { run: run as u32, block: at as u16, slot: slot as u16 };
+        Head { order, handle: Some(block.handle(slot)), spot }
     }
 
     fn no_nearer_than(&self, number: i64) -> Head {
-        Head { order: order(self.away(number), 0), handle: None }
+        Head { order: order(self.away(number), 0), handle: None, spot: NO_SPOT }
     }
 
     const fn away(&self, number: i64) -> i64 {
