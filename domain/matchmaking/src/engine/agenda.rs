@@ -137,10 +137,11 @@ impl Agenda {
     }
 
     /// The first step that is entered together with one.
-    fn first_with(&self, since: u64, step: usize) -> usize {
+    fn first_with(&self, row: Ref<'_>, step: usize) -> usize {
         if self.gather == Gather::NONE {
             return step;
         }
+        let since = row.since();
         let at = self.enters(since, self.starts[step]);
         self.starts.partition_point(|start| self.enters(since, *start) < at)
     }
@@ -240,13 +241,13 @@ impl Agenda {
 
     /// A ticket leaves; its row is still there.
     #[inline]
-    pub(super) fn remove(&mut self, slab: &Slab, (handle, row): (Handle, Ref<'_>), since: u64) {
+    pub(super) fn remove(&mut self, slab: &Slab, (handle, row): (Handle, Ref<'_>)) {
         if !self.back.is_empty() && self.take_late(handle) {
             return;
         }
         let Shape { kind, step, .. } = row.shape();
         let (step, it) = (usize::from(step), (handle, low(row.arrival())));
-        let entered = self.first_with(since, step);
+        let entered = self.first_with(row, step);
         // It has entered its step and is to be looked at, or waits for the next, or is to be looked at anew.
         let lanes = [entered, step + 1, self.starts.len()].map(|step| self.lane(kind, step));
         if let Some(lane) = lanes.into_iter().find(|lane| self.lanes[*lane].front() == Some(&it)) {

@@ -77,11 +77,11 @@ impl Interner {
         if known.at == address(text) { known.id } else { self.look_up(text) }
     }
 
-    /// How many of one ticket's texts, from the first on, are numbered by their places. As a rule all are, where everybody names the same.
+    /// Those of one ticket's texts, from the first on, that are numbered by their places. As a rule all are, where everybody names the same.
     #[inline]
-    pub(super) fn in_turn<T>(&self, texts: &[(Arc<str>, T)]) -> usize {
+    pub(super) fn in_turn<'a, T>(&self, texts: &'a [(Arc<str>, T)]) -> impl Iterator<Item = &'a T> {
         let known = self.turn.iter().zip(texts);
-        known.take_while(|(at, (text, _))| **at == address(text)).count()
+        known.map_while(|(at, (text, it))| (*at == address(text)).then_some(it))
     }
 
     /// Where a text that is held lies.
@@ -267,7 +267,7 @@ mod tests {
                 let named = (0..8).filter(|at| dice >> (at + 8) & 1 == 1);
                 let named: Vec<(Arc<str>, usize)> = named.map(|at| (texts[at].clone(), at)).collect();
                 let (mut ids, mut told) = (0_u64, Vec::new());
-                let in_turn = interner.in_turn(&named);
+                let in_turn = interner.in_turn(&named).count();
                 for (place, (text, at)) in named.iter().enumerate() {
                     let id = if place < in_turn { place as u32 } else { interner.number(text) };
                     ids |= 1 << id;

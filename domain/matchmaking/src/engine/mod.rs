@@ -64,7 +64,9 @@ use self::pool::Pool;
 pub use self::search::Found;
 use self::search::{Field, Searcher};
 pub use self::slab::Kind;
-use self::slab::{ANY_TEXT, Company, Handle as Slot, Layout, MIXED_TEXT, New, Shape, Slab, UNMEASURED, WILD};
+use self::slab::{
+    ANY_TEXT, Company, Handle as Slot, Layout, MIXED_TEXT, New, Ref, Shape, Slab, UNMEASURED, WILD,
+};
 use crate::attribute::{Facts, Text};
 use crate::spec::QueueSpec;
 
@@ -144,6 +146,8 @@ pub struct Engine {
     entered: Option<Timestamp>,
     /// Who came up to this moment is in the pool: a turn that is late does not match whom nobody could have met then.
     come: Timestamp,
+    /// The last arrival of those who have come. Who arrives earlier waits since no later.
+    come_until: u64,
     /// Of those who came back whom nobody can meet yet: a turn that is late works off moments at which they were away.
     away: BTreeSet<Handle>,
     /// Up to where the batches of moments are over.
@@ -173,6 +177,7 @@ impl Engine {
             listed_further: Vec::new(),
             entered: None,
             come: Timestamp::EPOCH,
+            come_until: 0,
             away: BTreeSet::new(),
             batched: Cursor::start_of(Timestamp::EPOCH),
             plan,
@@ -221,11 +226,12 @@ impl Engine {
             }
         };
         debug_assert!(self.plan.reads(facts), "of each rule what it sees");
-        let latencies = self.number_regions(facts);
+        let mut latencies = [UNMEASURED; REGIONS_MAX];
+        number_regions(&mut self.regions, facts, &mut latencies);
         let any_sets = self.number_lists(facts);
         self.widen();
         let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
-        let New { handle, layout, words: row, team_sums } = self.slab.add(arrival, place.since, shape);
+        let New { handle, layout, words: row } = self.slab.add(arrival, place.since, shape);
         for (rule, (text, known)) in facts.texts.iter().zip(&mut self.texts).enumerate() {
             row[layout.texts + rule] = match text {
                 Text::Any => ANY_TEXT,
@@ -251,7 +257,7 @@ impl Engine {
         for (word, sum) in row[layout.totals..].iter_mut().zip(&facts.totals) {
             *word = sum.millionths().cast_unsigned();
         }
-        for (word, sum) in team_sums.iter_mut().zip(&facts.team_sums) {
+        for (word, sum) in row[layout.team_sums..].iter_mut().zip(&facts.team_sums) {
             *word = sum.millionths().cast_unsigned();
         }
         let (at, words) = layout.latencies;
@@ -264,6 +270,9 @@ impl Engine {
             self.games.insert(handle, arrival, game);
         }
         let comes = self.comes(place.since);
+        if comes <= self.come {
+            self.come_until = self.come_until.max(arrival);
+        }
         let is_away = match entry {
             Entry::Back { at, .. } => self.agenda.after(at) > self.come,
             Entry::New | Entry::Anew { .. } | Entry::Waits { .. } => false,
@@ -282,28 +291,6 @@ impl Engine {
             Entry::Back { at, .. } => self.agenda.add_back(place, handle, (at, step)),
         }
         handle
-    }
-
-    /// Numbers a ticket's regions, and holds them; its latencies in the order of their numbers.
-    #[inline]
-    fn number_regions(&mut self, facts: &Facts) -> [u16; REGIONS_MAX] {
-        let mut latencies = [UNMEASURED; REGIONS_MAX];
-        let measurable = |latency: u32| latency.min(u32::from(UNMEASURED) - 1) as u16;
-        let (in_turn, others) = facts.latencies.split_at(self.regions.in_turn(&facts.latencies));
-        for (at, (_, latency)) in latencies.iter_mut().zip(in_turn) {
-            *at = measurable(*latency);
-        }
-        let mut measured = below(in_turn.len());
-        for (region, latency) in others {
-            let region = self.regions.number(region);
-            // Whoever inserts it has asked whether there is room.
-            if let Some(at) = latencies.get_mut(region as usize) {
-                *at = measurable(*latency);
-                measured |= 1 << region;
-            }
-        }
-        self.regions.hold_all(measured);
-        latencies
     }
 
     /// Numbers the values of a ticket's lists; says which lists fit any.
@@ -397,16 +384,25 @@ impl Engine {
         self.agenda.after(Timestamp::from_unix_ms(since))
     }
 
+    /// Whether somebody can be met by now. Its moment is not asked for: it is read for this alone, and lies far from its row.
+    const fn has_come(&self, row: Ref<'_>) -> bool {
+        row.arrival() <= self.come_until
+    }
+
     /// Lets a ticket go.
     pub fn remove(&mut self, handle: Handle) {
         self.pool.let_in(&self.plan, &mut self.slab);
         let row = self.slab.get(handle);
-        let since = row.since();
         let is_away = !self.away.is_empty() && self.away.remove(&handle);
-        if !is_away && self.comes(since) <= self.come {
+        debug_assert_eq!(
+            self.has_come(row),
+            self.comes(row.since()) <= self.come,
+            "they come in the order of arrival"
+        );
+        if !is_away && self.has_come(row) {
             self.pool.remove(&self.plan, &self.slab, row, self.searcher.spots.of(handle));
         }
-        self.agenda.remove(&self.slab, (handle, row), since);
+        self.agenda.remove(&self.slab, (handle, row));
         for (rule, known) in self.texts.iter_mut().enumerate() {
             if let Ok(id) = u32::try_from(row.text(rule)) {
                 known.release(id);
@@ -469,6 +465,7 @@ impl Engine {
             self.agenda.entering(&self.slab, at, first).into_iter().partition(comes);
         for (handle, step) in coming {
             self.away.remove(&handle);
+            self.come_until = self.come_until.max(self.slab.get(handle).arrival());
             // Whoever is gathered may have passed some before it is met.
             if step > 0 {
                 self.slab.set_step(handle, step, self.plan.row(step));
@@ -518,4 +515,25 @@ impl Engine {
     pub fn bytes(&self) -> usize {
         self.slab.bytes() + self.pool.bytes() + self.agenda.bytes()
     }
+}
+
+/// Numbers a ticket's regions, and holds them; puts its latencies into the order of their numbers.
+#[inline]
+fn number_regions(known: &mut Interner, facts: &Facts, latencies: &mut [u16; REGIONS_MAX]) {
+    let measurable = |latency: u32| latency.min(u32::from(UNMEASURED) - 1) as u16;
+    let mut in_turn = 0;
+    for (latency, own) in latencies.iter_mut().zip(known.in_turn(&facts.latencies)) {
+        *latency = measurable(*own);
+        in_turn += 1;
+    }
+    let mut measured = below(in_turn);
+    for (region, own) in &facts.latencies[in_turn..] {
+        let region = known.number(region);
+        // Whoever inserts it has asked whether there is room.
+        if let Some(latency) = latencies.get_mut(region as usize) {
+            *latency = measurable(*own);
+            measured |= 1 << region;
+        }
+    }
+    known.hold_all(measured);
 }

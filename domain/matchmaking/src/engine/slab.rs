@@ -1,12 +1,13 @@
-//! What the engine knows of each waiting ticket: one row of words for what every candidate is asked, next to each other, so that judging one
-//! touches a cache line or two; and one for what few are asked.
+//! What the engine knows of each waiting ticket: one row of words for what a search asks of it, next to each other, so that all of it comes
+//! with a cache line or two; and, behind the rows, since when it waits.
 //!
-//! The first holds arrival, sizes and step; then one word for each text and number, a bit set for each list, one word for each total, the
-//! bit set of regions within the current limit, and the latencies, four to a word. The second holds the start of waiting, and one word
-//! for each team sum.
+//! A row holds arrival, sizes and step; then one word for each text and number, a bit set for each list, one word for each total and each
+//! team sum, and the latencies, four to a word. The set of regions within the current limit is the last of those four, as long as there are no
+//! more regions than that has bits for; else it is a word of its own.
 
 use alloc::vec::Vec;
 
+use super::block::below;
 use super::plan::{Plan, Row};
 
 /// A ticket's place in the slab, until it leaves.
@@ -26,9 +27,10 @@ const FREE_ROW: u64 = u64::MAX;
 const ARRIVAL: usize = 0;
 const SHAPE: usize = 1;
 const TEXTS: usize = 2;
-/// Of the second row.
-const SINCE: usize = 0;
-const TEAMS: usize = 1;
+/// The most regions of which a set is kept in the place of a latency. One bit is left to tell all that there could ever be from each of those.
+const FOLDED_MAX: usize = 15;
+/// Where that stands in its word.
+const FOLDED: u32 = 48;
 
 /// Where the parts of a row stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,15 +40,19 @@ pub(super) struct Layout {
     /// Where each list's bit set begins, and how many words it has.
     pub sets: Vec<(usize, usize)>,
     pub totals: usize,
-    pub regions: usize,
+    pub team_sums: usize,
+    /// Behind those.
+    summed: usize,
     pub latencies: (usize, usize),
-    /// Words of a row, and of the second.
+    /// How many regions have latencies.
+    regions: usize,
+    /// Words of a row.
     pub stride: usize,
-    pub few: usize,
     /// Where a card's words stand; beyond every row where there are none.
     pub primary: usize,
     pub one_word: usize,
-    pub marked: usize,
+    /// The word with the set of regions, and from which bit of it on that is.
+    marked: (usize, u32),
 }
 
 /// Beyond every row.
@@ -71,22 +77,29 @@ impl Layout {
             })
             .collect();
         let totals = take(plan.totals.len());
-        let region = usize::from(plan.region.is_some());
-        let mask = take(region);
-        let latency_words = region * regions.div_ceil(4).max(1);
-        let latencies = (take(latency_words), latency_words);
+        let team_sums = take(plan.team_numbers);
+        let (marked, words, capacity) = if plan.region.is_none() {
+            ((NOWHERE, 0), 0, 0)
+        } else if regions <= FOLDED_MAX {
+            let words = (regions + 1).div_ceil(4);
+            ((take(0) + words - 1, FOLDED), words, words * 4 - 1)
+        } else {
+            let words = regions.div_ceil(4);
+            ((take(1), 0), words, words * 4)
+        };
+        let latencies = (take(words), words);
         let primary = plan.primary.map_or(NOWHERE, |rule| numbers + rule);
         let one_word = sets.first().filter(|(_, words)| *words == 1).map_or(NOWHERE, |(at, _)| *at);
-        let marked = if plan.region.is_some() { mask } else { NOWHERE };
         Self {
             texts,
             numbers,
             sets,
             totals,
-            regions: mask,
+            team_sums,
+            summed: team_sums + plan.team_numbers,
             latencies,
+            regions: capacity,
             stride: at,
-            few: TEAMS + plan.team_numbers,
             primary,
             one_word,
             marked,
@@ -99,12 +112,13 @@ impl Layout {
     pub(super) fn holds(&self, mut set_values: impl Iterator<Item = usize>, regions: usize) -> bool {
         let sets =
             self.sets.iter().all(|(_, words)| set_values.next().is_none_or(|values| values <= words * 64));
-        sets && (self.latencies.1 == 0 || regions <= self.latencies.1 * 4)
+        sets && (self.latencies.1 == 0 || regions <= self.regions)
     }
 }
 
 impl Layout {
     /// Puts down which regions a step allows, by the latencies that are there.
+    #[inline]
     pub(super) fn set_regions(&self, words: &mut [u64], kind: Kind, row: &Row) {
         let (at, len) = self.latencies;
         if len == 0 {
@@ -115,10 +129,23 @@ impl Layout {
             Kind::Backfill => Some(u32::MAX),
             Kind::Ordinary => row.latency,
         };
-        words[self.regions] = limit.map_or(u64::MAX, |limit| {
+        let regions = limit.map_or(u64::MAX, |limit| {
             let limit = u16::try_from(limit).unwrap_or(u16::MAX).min(UNMEASURED - 1);
-            no_more_than(&words[at..at + len], limit)
+            no_more_than(&words[at..at + len], limit) & below(self.regions)
         });
+        self.put_regions(words, regions);
+    }
+
+    fn put_regions(&self, words: &mut [u64], regions: u64) {
+        let (at, shift) = self.marked;
+        words[at] = words[at] & below(shift as usize) | regions << shift;
+    }
+
+    /// The set of regions: all that there could ever be, where it has its highest bit.
+    #[inline]
+    fn regions_of(&self, words: &[u64]) -> u64 {
+        let (at, shift) = self.marked;
+        words.get(at).map_or(u64::MAX, |word| (word.cast_signed() >> shift).cast_unsigned())
     }
 }
 
@@ -189,13 +216,12 @@ const LINE: usize = 8;
 pub(super) struct Slab {
     layout: Layout,
     chunks: Vec<Chunk>,
-    /// What few are asked.
-    few: Vec<Vec<u64>>,
     rows: usize,
     free: Vec<Handle>,
 }
 
-/// Rows next to each other. The first begins a cache line, so that no row of a line's length takes two.
+/// Rows next to each other, and behind them since when each waits. The first begins a cache line, so that no row of a line's length takes
+/// two.
 #[derive(Debug, Clone)]
 struct Chunk {
     words: Vec<u64>,
@@ -203,25 +229,26 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn new(stride: usize) -> Self {
-        let words = alloc::vec![0_u64; CHUNK * stride + LINE - 1];
+    fn new(layout: &Layout) -> Self {
+        let words = alloc::vec![0_u64; CHUNK * (layout.stride + 1) + LINE - 1];
         // Wherever they begin, what is read there is the same.
         let from = (words.as_ptr().addr() / size_of::<u64>()).wrapping_neg() % LINE;
         Self { words, from }
     }
 
-    fn rows(&self, stride: usize) -> impl Iterator<Item = &[u64]> {
-        self.words[self.from..].chunks_exact(stride).take(CHUNK)
+    #[inline]
+    fn row(&self, at: usize, layout: &Layout) -> &[u64] {
+        &self.words[self.from + at * layout.stride..][..layout.stride]
     }
 
     #[inline]
-    fn row(&self, at: usize, stride: usize) -> &[u64] {
-        &self.words[self.from + at * stride..][..stride]
+    fn row_mut(&mut self, at: usize, layout: &Layout) -> &mut [u64] {
+        &mut self.words[self.from + at * layout.stride..][..layout.stride]
     }
 
     #[inline]
-    fn row_mut(&mut self, at: usize, stride: usize) -> &mut [u64] {
-        &mut self.words[self.from + at * stride..][..stride]
+    const fn since(&self, at: usize, layout: &Layout) -> usize {
+        self.from + CHUNK * layout.stride + at
     }
 }
 
@@ -239,12 +266,11 @@ pub(super) struct New<'a> {
     pub handle: Handle,
     pub layout: &'a Layout,
     pub words: &'a mut [u64],
-    pub team_sums: &'a mut [u64],
 }
 
 impl Slab {
     pub(super) const fn new(layout: Layout) -> Self {
-        Self { layout, chunks: Vec::new(), few: Vec::new(), rows: 0, free: Vec::new() }
+        Self { layout, chunks: Vec::new(), rows: 0, free: Vec::new() }
     }
 
     pub(super) const fn layout(&self) -> &Layout {
@@ -256,20 +282,29 @@ impl Slab {
         let before = core::mem::replace(&mut self.layout, layout);
         let layout = &self.layout;
         for chunk in &mut self.chunks {
-            let mut wider = Chunk::new(layout.stride);
-            for (at, from) in chunk.rows(before.stride).enumerate() {
-                let into = wider.row_mut(at, layout.stride);
+            let mut wider = Chunk::new(layout);
+            for at in 0..CHUNK {
+                let from = chunk.row(at, &before);
+                let since = chunk.words[chunk.since(at, &before)];
+                let place = wider.since(at, layout);
+                wider.words[place] = since;
+                let into = wider.row_mut(at, layout);
                 let fixed = before.sets.first().map_or(before.totals, |(at, _)| *at);
                 into[..fixed].copy_from_slice(&from[..fixed]);
                 for ((old, len), (new, _)) in before.sets.iter().zip(&layout.sets) {
                     into[*new..new + len].copy_from_slice(&from[*old..old + len]);
                 }
-                let counted = before.latencies.0 - before.totals;
+                let counted = before.summed - before.totals;
                 into[layout.totals..][..counted].copy_from_slice(&from[before.totals..][..counted]);
                 let (new, wide) = layout.latencies;
                 into[new..new + wide].fill(u64::MAX);
                 let (old, len) = before.latencies;
                 into[new..new + len].copy_from_slice(&from[old..old + len]);
+                if len > 0 {
+                    // Where the set stood may be a latency now.
+                    into[new + len - 1] |= if before.marked.1 == FOLDED { u64::MAX << FOLDED } else { 0 };
+                    layout.put_regions(into, before.regions_of(from));
+                }
             }
             *chunk = wider;
         }
@@ -279,27 +314,25 @@ impl Slab {
     #[inline]
     pub(super) fn add(&mut self, arrival: u64, since: u64, shape: Shape) -> New<'_> {
         let handle = self.free.pop().unwrap_or_else(|| self.grow());
-        let Layout { stride, few, .. } = self.layout;
         let (chunk, at) = (handle as usize / CHUNK, handle as usize % CHUNK);
-        let words = self.chunks[chunk].row_mut(at, stride);
+        let place = self.chunks[chunk].since(at, &self.layout);
+        self.chunks[chunk].words[place] = since;
+        let words = self.chunks[chunk].row_mut(at, &self.layout);
         (words[ARRIVAL], words[SHAPE]) = (arrival, shape.word());
-        let (first, team_sums) = self.few[chunk][at * few..][..few].split_at_mut(TEAMS);
-        first[SINCE] = since;
-        New { handle, layout: &self.layout, words, team_sums }
+        New { handle, layout: &self.layout, words }
     }
 
     #[inline(never)]
     fn grow(&mut self) -> Handle {
         if self.rows == self.chunks.len() * CHUNK {
-            self.chunks.push(Chunk::new(self.layout.stride));
-            self.few.push(alloc::vec![0; CHUNK * self.layout.few]);
+            self.chunks.push(Chunk::new(&self.layout));
         }
         self.rows += 1;
         u32::try_from(self.rows - 1).unwrap_or(u32::MAX)
     }
 
     fn row_mut(&mut self, handle: Handle) -> (&Layout, &mut [u64]) {
-        let row = self.chunks[handle as usize / CHUNK].row_mut(handle as usize % CHUNK, self.layout.stride);
+        let row = self.chunks[handle as usize / CHUNK].row_mut(handle as usize % CHUNK, &self.layout);
         (&self.layout, row)
     }
 
@@ -311,7 +344,7 @@ impl Slab {
 
     #[inline]
     pub(super) fn get(&self, handle: Handle) -> Ref<'_> {
-        let words = self.chunks[handle as usize / CHUNK].row(handle as usize % CHUNK, self.layout.stride);
+        let words = self.chunks[handle as usize / CHUNK].row(handle as usize % CHUNK, &self.layout);
         Ref { words, slab: self, handle }
     }
 
@@ -346,17 +379,13 @@ impl Slab {
 
     /// The least start of waiting of all rows in use.
     pub(super) fn eldest(&self) -> Option<u64> {
-        let rows = self.chunks.iter().flat_map(|chunk| chunk.rows(self.layout.stride));
-        let few = self.few.iter().flat_map(|few| few.chunks_exact(self.layout.few));
-        let used = rows.zip(few).take(self.rows).filter(|(row, _)| row[ARRIVAL] != FREE_ROW);
-        used.map(|(_, few)| few[SINCE]).min()
+        self.all().map(|row| row.since()).min()
     }
 
     /// Bytes held, whether in use or kept for later.
     pub(super) fn bytes(&self) -> usize {
-        let words = CHUNK * (self.layout.stride + self.layout.few) + LINE - 1;
-        self.chunks.len() * (words * 8 + size_of::<Chunk>() + size_of::<Vec<u64>>())
-            + self.free.capacity() * 4
+        let words = CHUNK * (self.layout.stride + 1) + LINE - 1;
+        self.chunks.len() * (words * 8 + size_of::<Chunk>()) + self.free.capacity() * 4
     }
 }
 
@@ -369,14 +398,10 @@ impl<'a> Ref<'a> {
         self.words[ARRIVAL]
     }
 
-    /// Of what few are asked.
-    fn few(&self) -> &'a [u64] {
-        let (chunk, at) = (self.handle as usize / CHUNK, self.handle as usize % CHUNK);
-        &self.slab.few[chunk][at * self.slab.layout.few..]
-    }
-
+    #[inline]
     pub(super) fn since(&self) -> u64 {
-        self.few()[SINCE]
+        let chunk = &self.slab.chunks[self.handle as usize / CHUNK];
+        chunk.words[chunk.since(self.handle as usize % CHUNK, &self.slab.layout)]
     }
 
     pub(super) const fn shape(&self) -> Shape {
@@ -414,18 +439,20 @@ impl<'a> Ref<'a> {
         self.words[self.slab.layout.totals + rule].cast_signed()
     }
 
-    pub(super) fn team_sum(&self, rule: usize) -> i64 {
-        self.few()[TEAMS + rule].cast_signed()
+    pub(super) const fn team_sum(&self, rule: usize) -> i64 {
+        self.words[self.slab.layout.team_sums + rule].cast_signed()
     }
 
     /// The regions within its current limit; all where it has none.
     pub(super) fn regions(&self) -> u64 {
-        self.words.get(self.slab.layout.marked).copied().unwrap_or(u64::MAX)
+        self.slab.layout.regions_of(self.words)
     }
 
     /// The regions that all its players measured.
     pub(super) fn measured(&self) -> u64 {
-        self.latencies().iter().rev().fold(0, |all, word| all << 4 | quarters_other_than(*word, u64::MAX))
+        let quarters = self.latencies().iter().rev();
+        quarters.fold(0, |all, word| all << 4 | quarters_other_than(*word, u64::MAX))
+            & below(self.slab.layout.regions)
     }
 
     /// The worst latencies of its players, by region.
@@ -437,8 +464,8 @@ impl<'a> Ref<'a> {
     /// The worst latency of its players to a region.
     #[expect(clippy::cast_possible_truncation, reason = "a quarter of a word")]
     pub(super) fn latency(&self, region: usize) -> u16 {
-        let (at, len) = self.slab.layout.latencies;
-        if region / 4 >= len {
+        let (at, _) = self.slab.layout.latencies;
+        if region >= self.slab.layout.regions {
             return UNMEASURED;
         }
         (self.words[at + region / 4] >> (region % 4 * 16)) as u16
@@ -477,14 +504,69 @@ const fn highest(quarters: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::spec_of;
     use super::*;
+    use crate::spec::{Expansion, RuleKind, Weight};
 
     /// Wherever the memory lies, and however many allocations there were.
     #[test]
     fn a_row_of_a_line_takes_one_line() {
-        for chunk in (0..5).map(|_| Chunk::new(LINE)).collect::<Vec<_>>() {
+        let of_a_line = Layout {
+            stride: LINE,
+            ..Layout::new(&Plan::new(&spec_of(2..=2, Vec::new(), Vec::new())), &[], 0)
+        };
+        for chunk in (0..5).map(|_| Chunk::new(&of_a_line)).collect::<Vec<_>>() {
             for at in [0, 1, CHUNK - 1] {
-                assert_eq!(chunk.row(at, LINE).as_ptr().addr() % (LINE * size_of::<u64>()), 0, "row {at}");
+                assert_eq!(
+                    chunk.row(at, &of_a_line).as_ptr().addr() % (LINE * size_of::<u64>()),
+                    0,
+                    "row {at}"
+                );
+            }
+        }
+    }
+
+    /// However many there are, and however many come to be known: the set is a latency's place or a word of its own.
+    #[test]
+    fn regions_are_the_same_wherever_their_set_stands() {
+        const LIMIT: u32 = 60;
+        let plan = |latency: Expansion<u32>| {
+            let rule = RuleKind::RegionSelection { path: "latency".into(), weight: Weight::DEFAULT, latency };
+            Plan::new(&spec_of(2..=2, Vec::new(), [rule].into()))
+        };
+        let (limited, free) =
+            (plan(Expansion::Fixed(LIMIT)), Plan::new(&spec_of(2..=2, Vec::new(), Vec::new())));
+        let latency = |region: usize| if region % 5 == 3 { UNMEASURED } else { (region * 37 % 120) as u16 };
+        for known in 0..=40 {
+            for limit in [&limited.rows[0], &free.rows[0]] {
+                let mut slab = Slab::new(Layout::new(&limited, &[], known));
+                let shape = Shape {
+                    players: 1,
+                    room: 2,
+                    step: 0,
+                    kind: Kind::Ordinary,
+                    any_sets: 0,
+                    company: Company::Alone,
+                };
+                let New { handle, layout, words } = slab.add(7, 9, shape);
+                let (at, len) = layout.latencies;
+                let of_all = |region: usize| if region < known { latency(region) } else { UNMEASURED };
+                for (word, first) in words[at..at + len].iter_mut().zip((0..).step_by(4)) {
+                    *word = (first..first + 4).rev().fold(0, |word, it| word << 16 | u64::from(of_all(it)));
+                }
+                layout.set_regions(words, Kind::Ordinary, limit);
+                let those = |fits: &dyn Fn(u16) -> bool| {
+                    (0..known).filter(|it| fits(latency(*it))).fold(0, |all, it| all | 1_u64 << it)
+                };
+                let within = limit.latency.map_or(u64::MAX, |limit| those(&|it| u32::from(it) <= limit));
+                for wider in [known, known + 1, known + 4, 41] {
+                    slab.widen(Layout::new(&limited, &[], wider));
+                    let row = slab.get(handle);
+                    assert_eq!(row.regions(), within, "{known}, then {wider}");
+                    assert_eq!(row.measured(), those(&|it| it != UNMEASURED), "{known}, then {wider}");
+                    assert!((0..50).all(|it| row.latency(it) == of_all(it)), "{known}, then {wider}");
+                    assert_eq!((row.arrival(), row.since()), (7, 9));
+                }
             }
         }
     }
