@@ -18,6 +18,8 @@ pub(super) const BLOCK: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(u64);
 
+/// So many keys take a line of memory.
+const A_LINE: usize = 64 / size_of::<Key>();
 /// Sizes from 1 on; nothing is asked where there is room for more.
 const SIZES: usize = 8;
 /// Most games have no more regions.
@@ -206,7 +208,27 @@ impl Block {
     /// Reads something of each part of it, so that it is near when it is needed.
     pub(super) fn touch(&self) -> u64 {
         let keys = self.keys.iter().step_by(BLOCK / 8).fold(self.live, |all, key| all ^ key.arrival());
-        self.marks.iter().step_by(MARKS / 5).fold(keys, |all, word| all ^ word)
+        let marks = self.marks.iter().step_by(MARKS / 5).fold(keys, |all, word| all ^ word);
+        self.handles.iter().step_by(BLOCK / 4).fold(marks, |all, handle| all ^ u64::from(*handle))
+    }
+
+    /// The same for whoever comes from below, and seldom goes far.
+    pub(super) fn touch_lowest(&self) -> u64 {
+        self.touch_from(0, [A_LINE, 2 * A_LINE])
+    }
+
+    /// The same for whoever comes from above.
+    pub(super) fn touch_highest(&self) -> u64 {
+        let last = self.len.saturating_sub(1) % BLOCK;
+        self.touch_from(last, [last.saturating_sub(A_LINE), last.saturating_sub(2 * A_LINE)])
+    }
+
+    /// What is asked of all, the first key, and some slots.
+    fn touch_from(&self, slot: usize, next: [usize; 2]) -> u64 {
+        let [one, other] = next.map(|slot| self.keys[slot].arrival());
+        let keys = self.keys[0].arrival() ^ self.keys[slot].arrival() ^ one ^ other;
+        let rest = self.live ^ self.summary.marks ^ u64::from(self.handles[slot]);
+        self.marks.iter().step_by(MARKS / 5).fold(keys ^ rest, |all, word| all ^ word)
     }
 
     /// The first entry of some slots.

@@ -22,6 +22,9 @@ pub(super) struct Met {
 /// The lowest and the highest number that is of interest; tickets without a number always are.
 pub(super) type Window = (i64, i64);
 
+/// Fewer are met on either side of a seed before its match is found, as a rule.
+const FEW: u32 = 5;
+
 /// A walk. Filter and window may be narrowed on the way; the index does not change meanwhile.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
@@ -59,6 +62,13 @@ impl<'a> Walk<'a> {
                 core::hint::black_box(block.touch());
                 let slot = block.before(Key::new(from, 0));
                 let here = ground.mask(block);
+                // Where few are left on a side, what is beyond is asked for as well.
+                if (here & !below(slot)).count_ones() < FEW {
+                    ground.fetch_above(run, at);
+                }
+                if (here & below(slot)).count_ones() < FEW {
+                    ground.fetch_below(run, at);
+                }
                 let equals = Equals { run, at, block, left: 0, last: None };
                 let down = Down { run, at, block, left: here & below(slot), equals };
                 let up = Up { run, at, block, left: here & !below(slot), until: window.1 };

@@ -126,11 +126,28 @@ impl<'a> Ground<'a> {
             if up.block.number(up.block.len() - 1) > up.until {
                 return None;
             }
+            self.fetch_above(up.run, up.at);
             (up.run, up.at) = self.next_block(up.run, up.at)?;
             up.block = self.block(up.run, up.at);
             up.left = up.block.candidates(&self.filter);
         }
         Some(())
+    }
+
+    /// Asks the memory for what is read first of the block above one, all of it at a time: the walk goes on there, as a rule.
+    #[inline]
+    pub(super) fn fetch_above(&self, run: usize, block: usize) {
+        if let Some(above) = self.index.runs[run].blocks.get(block + 1) {
+            core::hint::black_box(above.touch_lowest());
+        }
+    }
+
+    /// The same of the block below one.
+    #[inline]
+    pub(super) fn fetch_below(&self, run: usize, block: usize) {
+        if let Some(below) = self.index.runs[run].blocks[..block].last() {
+            core::hint::black_box(below.touch_highest());
+        }
     }
 
     /// The next block in which a candidate can be; whole runs are passed over.
@@ -214,6 +231,7 @@ impl<'a> Ground<'a> {
         } else if let Some(slot) = down.left.checked_ilog2() {
             self.begin_equals(down, down.block.number(slot as usize));
         } else {
+            self.fetch_below(down.run, down.at);
             let Some((run, at)) = self.previous_block(down.run, down.at) else { return Head::OVER };
             (down.run, down.at, down.block) = (run, at, self.block(run, at));
             down.left = down.block.candidates(&self.filter);
