@@ -2,6 +2,7 @@
 //! at a time.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::ops::Range;
 
 use super::block::Filter;
@@ -59,10 +60,11 @@ impl Stander {
     }
 }
 
-/// What the first so many of those who may join have together by rules on sums: any stretch of them is then known by two of these. Kept
-/// between searches.
+/// What the first so many of those who may join have together, in players and by rules on sums: any stretch of them is then known by two of
+/// these. Kept between searches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Running {
+    players: Vec<u32>,
     /// By rule, one after the other for each of them.
     totals: Vec<i64>,
     /// By rule, the least that is asked for by the group, or by any of them who may come to decide it.
@@ -116,14 +118,22 @@ impl Searcher {
         let wild_players =
             u32::from(self.group.players()) + wild.iter().map(|it| u32::from(it.players)).sum::<u32>();
         let (lowest, top, (_, highest)) = (self.group.lowest(), self.group.highest(), self.group.window());
+        let players = &self.running.players[first..];
+        // Where the last stretch ended: the next ends there or a little further up, as a rule.
+        let end = Cell::new(0);
         // Those from one on who may be with whoever has the lowest number, of them or of the group.
         let within = |from: usize, (low, high): Window| {
-            let here = those[from..].iter().take_while(|it| it.number <= high);
-            let (many, players) = here
-                .fold((0, wild_players), |(many, players), it| (many + 1, players + u32::from(it.players)));
-            let near = those[from..from + many].iter().filter(|it| it.reaches(low, top.max(low)));
-            players >= plan.min.into()
-                && self.could_total_of([0..first, first + from..first + from + many])
+            let mut until = end.get().max(from);
+            while those.get(until).is_some_and(|it| it.number <= high) {
+                until += 1;
+            }
+            while until > from && those[until - 1].number > high {
+                until -= 1;
+            }
+            end.set(until);
+            let near = those[from..until].iter().filter(|it| it.reaches(low, top.max(low)));
+            wild_players + players[until] - players[from] >= plan.min.into()
+                && self.could_total_of([0..first, first + from..first + until])
                 && self.could_add_up(field, wild.iter().chain(near))
         };
         let around = |at: usize| within(at, (those[at].number, those[at].number + those[at].reach));
@@ -138,7 +148,14 @@ impl Searcher {
     /// Adds up those who are put down, one after the other.
     fn add_up_standers(&mut self, field: Field<'_>) {
         let (plan, frame) = (field.plan, self.group.frame());
-        let Running { totals, least } = &mut self.running;
+        let Running { players, totals, least } = &mut self.running;
+        players.clear();
+        players.push(0);
+        let mut sum = 0;
+        players.extend(self.standers.iter().map(|it| {
+            sum += u32::from(it.players);
+            sum
+        }));
         let rules = plan.totals.len();
         if rules == 0 {
             return;
@@ -160,7 +177,7 @@ impl Searcher {
 
     /// Whether those who are put down in two stretches would be enough together for every rule on sums, as far as is known without asking them.
     fn could_total_of(&self, some: [Range<usize>; 2]) -> bool {
-        let Running { totals, least } = &self.running;
+        let Running { totals, least, .. } = &self.running;
         let rules = least.len();
         least.iter().enumerate().all(|(rule, least)| {
             let sum = |it: &Range<usize>| totals[it.end * rules + rule] - totals[it.start * rules + rule];
