@@ -336,10 +336,9 @@ impl Agenda {
 
     fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
-            let row = slab.get(handle);
-            if low(row.arrival()) == arrival
+            if low(slab.arrival(handle)) == arrival
                 && (self.back.is_empty() || !self.back.contains_key(&handle))
-                && let Some(cursor) = self.cursor(row, lane)
+                && let Some(cursor) = self.cursor(slab.get(handle), lane)
             {
                 self.put_front((cursor, lane));
                 return;

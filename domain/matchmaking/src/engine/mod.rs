@@ -227,7 +227,8 @@ impl Engine {
         };
         debug_assert!(self.plan.reads(facts), "of each rule what it sees");
         let mut latencies = [UNMEASURED; REGIONS_MAX];
-        number_regions(&mut self.regions, facts, &mut latencies);
+        let limit = self.plan.row(step).latency_of(kind);
+        let within = number_regions(&mut self.regions, facts, limit, &mut latencies);
         let any_sets = self.number_lists(facts);
         self.widen();
         let shape = Shape { players: facts.players, room, step, kind, any_sets, company: Company::Alone };
@@ -265,7 +266,7 @@ impl Engine {
             let [first, second, third, fourth] = four.map(u64::from);
             *word = first | second << 16 | third << 32 | fourth << 48;
         }
-        layout.set_regions(row, kind, self.plan.row(step));
+        layout.put_regions(row, within);
         if let Some(game) = game {
             self.games.insert(handle, arrival, game);
         }
@@ -517,13 +518,21 @@ impl Engine {
     }
 }
 
-/// Numbers a ticket's regions, and holds them; puts its latencies into the order of their numbers.
+/// Numbers a ticket's regions, and holds them; puts its latencies into the order of their numbers. Says which are within a limit: all that
+/// there could ever be, where there is none.
 #[inline]
-fn number_regions(known: &mut Interner, facts: &Facts, latencies: &mut [u16; REGIONS_MAX]) {
+fn number_regions(
+    known: &mut Interner,
+    facts: &Facts,
+    limit: Option<u16>,
+    latencies: &mut [u16; REGIONS_MAX],
+) -> u64 {
     let measurable = |latency: u32| latency.min(u32::from(UNMEASURED) - 1) as u16;
-    let mut in_turn = 0;
+    let allowed = limit.unwrap_or(UNMEASURED);
+    let (mut in_turn, mut within) = (0, 0_u64);
     for (latency, own) in latencies.iter_mut().zip(known.in_turn(&facts.latencies)) {
         *latency = measurable(*own);
+        within |= u64::from(*latency <= allowed) << (in_turn % REGIONS_MAX);
         in_turn += 1;
     }
     let mut measured = below(in_turn);
@@ -533,7 +542,10 @@ fn number_regions(known: &mut Interner, facts: &Facts, latencies: &mut [u16; REG
         if let Some(latency) = latencies.get_mut(region as usize) {
             *latency = measurable(*own);
             measured |= 1 << region;
+            let is_within = u64::from(*latency <= allowed) << region;
+            within = within & !(1 << region) | is_within;
         }
     }
     known.hold_all(measured);
+    if limit.is_some() { within } else { u64::MAX }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::judged::Rule;
 use super::sides;
-use super::slab::{Kind, Ref, WILD};
+use super::slab::{Kind, Ref, UNMEASURED, WILD};
 use crate::attribute::Facts;
 use crate::spec::{Enforced, Expansion, Gather, Missing, QueueSpec, RuleKind, Threshold, Weight};
 
@@ -150,6 +150,18 @@ pub(super) enum Similarity {
     #[default]
     Any,
     Alike,
+}
+
+impl Row {
+    /// The largest latency to a region that whoever is of a kind may play in; `None` where any will do.
+    pub(super) fn latency_of(&self, kind: Kind) -> Option<u16> {
+        // A game is where it is, however long it waits.
+        let limit = match kind {
+            Kind::Backfill => Some(u32::MAX),
+            Kind::Ordinary => self.latency,
+        };
+        limit.map(|limit| u16::try_from(limit).unwrap_or(u16::MAX).min(UNMEASURED - 1))
+    }
 }
 
 impl Plan {

@@ -124,21 +124,19 @@ impl Layout {
         if len == 0 {
             return;
         }
-        // A game is where it is, however long it waits.
-        let limit = match kind {
-            Kind::Backfill => Some(u32::MAX),
-            Kind::Ordinary => row.latency,
-        };
-        let regions = limit.map_or(u64::MAX, |limit| {
-            let limit = u16::try_from(limit).unwrap_or(u16::MAX).min(UNMEASURED - 1);
-            no_more_than(&words[at..at + len], limit) & below(self.regions)
-        });
+        let regions = row
+            .latency_of(kind)
+            .map_or(u64::MAX, |limit| no_more_than(&words[at..at + len], limit) & below(self.regions));
         self.put_regions(words, regions);
     }
 
-    fn put_regions(&self, words: &mut [u64], regions: u64) {
+    /// Puts down a set of regions, where any rule asks for them.
+    #[inline]
+    pub(super) fn put_regions(&self, words: &mut [u64], regions: u64) {
         let (at, shift) = self.marked;
-        words[at] = words[at] & below(shift as usize) | regions << shift;
+        if let Some(word) = words.get_mut(at) {
+            *word = *word & below(shift as usize) | regions << shift;
+        }
     }
 
     /// The set of regions: all that there could ever be, where it has its highest bit.
@@ -348,6 +346,13 @@ impl Slab {
         Ref { words, slab: self, handle }
     }
 
+    /// The arrival of whoever has a row; after all others where it is free.
+    #[inline]
+    pub(super) fn arrival(&self, handle: Handle) -> u64 {
+        let chunk = &self.chunks[handle as usize / CHUNK];
+        chunk.words[chunk.from + handle as usize % CHUNK * self.layout.stride + ARRIVAL]
+    }
+
     /// All rows in use.
     pub(super) fn all(&self) -> impl Iterator<Item = Ref<'_>> {
         let rows = (0_u32..).take(self.rows).map(|handle| self.get(handle));
@@ -358,8 +363,9 @@ impl Slab {
     pub(super) fn fetch(&self, handles: &[Handle]) {
         let last = self.layout.stride - 1;
         let words = handles.iter().map(|handle| {
-            let row = self.get(*handle).words;
-            row[0] ^ row[last]
+            let chunk = &self.chunks[*handle as usize / CHUNK];
+            let from = chunk.from + *handle as usize % CHUNK * self.layout.stride;
+            chunk.words[from] ^ chunk.words[from + last]
         });
         core::hint::black_box(words.fold(0, |all, word| all ^ word));
     }
