@@ -221,12 +221,16 @@ impl Queue {
     fn hold_stands(&mut self, hold: Arc<Hold>) {
         self.touched.insert(Target::Allocation(hold.asked()));
         self.asked.insert(hold.asked(), hold.id);
+        if hold.rests() {
+            self.resting.insert((hold.held, hold.id));
+        }
         self.holds.insert(hold.id, hold);
     }
 
     fn hold_ends(&mut self, id: MatchId) -> Option<Arc<Hold>> {
         let hold = self.holds.remove(&id)?;
         self.asked.remove(&hold.asked());
+        self.resting.remove(&(hold.held, hold.id));
         self.touched.insert(Target::Allocation(hold.asked()));
         Some(hold)
     }

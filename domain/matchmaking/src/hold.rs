@@ -120,10 +120,18 @@ impl Hold {
         self.regions.get(usize::try_from(self.refusals).unwrap_or(usize::MAX) % count)
     }
 
+    /// Whether every region has refused it, and none was asked since.
+    pub(crate) fn rests(&self) -> bool {
+        self.refusals > 0 && self.regions_refuse_with(self.refusals)
+    }
+
+    fn regions_refuse_with(&self, refusals: u32) -> bool {
+        refusals.is_multiple_of(u32::try_from(self.regions.len().max(1)).unwrap_or(u32::MAX))
+    }
+
     /// When it is to be asked for again, after one more refusal: at once in the next region, later when all have refused.
     pub(crate) fn again(&self, now: Timestamp) -> Timestamp {
-        let regions = u32::try_from(self.regions.len().max(1)).unwrap_or(u32::MAX);
-        if self.refusals.wrapping_add(1).is_multiple_of(regions) { now + ASKED_AGAIN_AFTER } else { now }
+        if self.regions_refuse_with(self.refusals.wrapping_add(1)) { now + ASKED_AGAIN_AFTER } else { now }
     }
 }
 
@@ -137,6 +145,12 @@ impl Queue {
     #[must_use]
     pub fn hold(&self, id: MatchId) -> Option<&Arc<Hold>> {
         self.holds.get(&id)
+    }
+
+    /// Those whom every region has refused and who are not asked for at this moment: the longest held first.
+    pub(crate) fn at_rest(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Hold>> {
+        let resting = self.resting.iter().filter_map(|(_, id)| self.holds.get(id));
+        resting.filter(move |hold| hold.from > now)
     }
 
     /// The allocations that are no longer wanted, and whose end was not acknowledged.

@@ -148,6 +148,8 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     ensure(held == whole.collect(), Law::Holds, || "tickets and groups differ".into())?;
     let asked = queue.holds.values().map(|hold| (hold.asked(), hold.id));
     ensure(queue.asked == asked.collect(), Law::Holds, || "the index differs".into())?;
+    let resting = queue.holds.values().filter(|hold| hold.rests()).map(|hold| (hold.held, hold.id));
+    ensure(queue.resting == resting.collect(), Law::Holds, || "the index of the refused differs".into())?;
     let wanted = queue.asked.keys().find(|id| queue.undos.contains_key(id));
     ensure(wanted.is_none(), Law::Holds, || format!("{wanted:?} is asked for and undone"))?;
     ensure(hosted == queue.hosted, Law::Tenures, || "the index of processes differs".into())?;

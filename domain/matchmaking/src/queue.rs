@@ -50,6 +50,8 @@ pub struct Queue {
     pub(crate) holds: BTreeMap<MatchId, Arc<Hold>>,
     /// By the id that a server is asked for under: what they are held as.
     pub(crate) asked: BTreeMap<MatchId, MatchId>,
+    /// Those of them that every region has refused, the longest held first.
+    pub(crate) resting: BTreeSet<(Timestamp, MatchId)>,
     /// The allocations that are no longer wanted, each with whom was asked for it.
     pub(crate) undos: BTreeMap<MatchId, Asked>,
     /// Who is in which open ticket.
@@ -141,6 +143,7 @@ impl Queue {
             matches: BTreeMap::new(),
             holds: BTreeMap::new(),
             asked: BTreeMap::new(),
+            resting: BTreeSet::new(),
             undos: BTreeMap::new(),
             playing: Playing::seeded(seed),
             hosted: BTreeMap::new(),

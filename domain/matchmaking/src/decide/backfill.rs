@@ -9,7 +9,7 @@ use mainstay_core::{TicketId, Turn};
 use super::again::asked_before;
 use super::create::{Asked, give_way, giving_way, is_hopeless, nobody_twice, not_elsewhere, timely};
 use super::pace::Pace;
-use super::{game_only, spec_of, tenure_over};
+use super::{game_only, placement, spec_of, tenure_over};
 use crate::attribute::Facts;
 use crate::backfill::{Game, ServerDetails};
 use crate::command::Answer;
@@ -89,6 +89,7 @@ pub(super) fn create(
     if hopeless {
         turn.emit(super::canceled(turn.state(), asked.ticket, Cancellation::TicketUnmatchable));
     }
+    placement::game_wants(turn, asked.ticket);
     Ok(Answer::Ticket(asked.ticket))
 }
 

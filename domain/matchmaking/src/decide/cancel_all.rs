@@ -45,7 +45,6 @@ pub(super) fn backfills(
         return Ok(Answer::Cancelled(0));
     };
     pace.catch_up(turn);
-    let event = taken_out::by_server(turn.state(), ticket, player);
-    turn.emit(event);
+    taken_out::by_server(turn, ticket, player);
     Ok(Answer::Cancelled(1))
 }

@@ -14,7 +14,7 @@ use super::again::asked_before;
 use super::backfill::{self, NewGame};
 use super::create::{Asked, give_way, giving_way, is_hopeless};
 use super::pace::Pace;
-use super::{spec_of, tenure_over};
+use super::{placement, spec_of, tenure_over};
 use crate::attribute::Facts;
 use crate::backfill::{Game, ServerDetails};
 use crate::command::Answer;
@@ -111,5 +111,6 @@ pub(super) fn keep(
             terms: Terms { lease: Lease::Hosted(told.tenure), taken_out: TakenOut::GoesOn },
         },
     });
+    placement::game_wants(turn, asked.ticket);
     Ok(Answer::Ticket(asked.ticket))
 }

@@ -1,4 +1,4 @@
-//! The fleet has answered for a group that is held.
+//! The fleet has answered for a group that is held, or a game wants players that such a group has.
 
 use alloc::sync::Arc;
 
@@ -45,9 +45,27 @@ pub(super) fn answered(
 }
 
 /// Whether a group that every region has just refused is let go, so that one of it fills a game. "Backfill tickets are given priority during
-/// searching" (seed 004); and where no server is to be had, games are the only places to play. Whoever finds no game after all is grouped anew at
-/// once, so a group whose tickets came back a moment ago waits first: the fleet is asked no faster for it.
+/// searching" (seed 004); and where no server is to be had, games are the only places to play.
 fn joins_a_game(state: &Queue, hold: &Hold, now: Timestamp) -> bool {
+    state.paused.is_none() && may_go(state, hold, now) && state.fits_a_game(hold, now)
+}
+
+/// A game has come, or changed: groups that every region has refused are let go for it, before anybody who comes later fills it.
+pub(super) fn game_wants(turn: &mut Turn<'_, Queue>, game: TicketId) {
+    let (state, now) = (turn.state(), turn.now());
+    if state.paused.is_some() {
+        return;
+    }
+    let groups = state.at_rest(now).filter(|hold| may_go(state, hold, now));
+    let fitting = state.fitting(game, groups, now);
+    for hold in fitting {
+        turn.emit(Event::HoldReleased { hold });
+    }
+}
+
+/// Whoever finds no game after all is grouped anew at once, so a group whose tickets came back a moment ago waits first: the fleet is asked no
+/// faster for it.
+fn may_go(state: &Queue, hold: &Hold, now: Timestamp) -> bool {
     let came_back = |ticket: &TicketId| match state.tickets.get(ticket).map(|ticket| ticket.stage) {
         Some(Stage::Held { searching: Searching { back: Some(back), .. }, .. }) => {
             now.since(back.at) < ASKED_AGAIN_AFTER
@@ -61,7 +79,5 @@ fn joins_a_game(state: &Queue, hold: &Hold, now: Timestamp) -> bool {
         )
         | None => false,
     };
-    state.paused.is_none()
-        && !hold.tickets.iter().any(|(ticket, _)| came_back(ticket))
-        && state.fits_a_game(hold, now)
+    !hold.tickets.iter().any(|(ticket, _)| came_back(ticket))
 }

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use mainstay_core::{MatchId, TicketId, Turn};
 
 use super::backfill::has_room;
-use super::canceled;
+use super::{canceled, placement};
 use crate::engine::Kind;
 use crate::entity::Entity;
 use crate::event::Event;
@@ -16,11 +16,14 @@ use crate::terms::TakenOut;
 use crate::ticket::{Cancellation, Seated};
 
 /// What becomes of a ticket that a server has a player taken out of (`CancelAllServerBackfillTicketsForPlayer`).
-pub(super) fn by_server(state: &Queue, ticket: TicketId, player: &Entity) -> Event {
-    match state.backfills.get(&ticket).map(|known| known.terms.taken_out) {
+pub(super) fn by_server(turn: &mut Turn<'_, Queue>, ticket: TicketId, player: &Entity) {
+    let state = turn.state();
+    let event = match state.backfills.get(&ticket).map(|known| known.terms.taken_out) {
         Some(TakenOut::GoesOn) => without(state, ticket, &BTreeSet::from([player.clone()])),
         Some(TakenOut::Ends) | None => canceled(state, ticket, Cancellation::Server),
-    }
+    };
+    turn.emit(event);
+    placement::game_wants(turn, ticket);
 }
 
 /// Whoever is in a match plays in no other game: the tickets of those go on without them, whatever they say of servers that take a player
@@ -39,6 +42,7 @@ pub(super) fn by_match(turn: &mut Turn<'_, Queue>, formed: MatchId) {
     for (game, players) in gone {
         let event = without(turn.state(), game, &players);
         turn.emit(event);
+        placement::game_wants(turn, game);
     }
 }
 

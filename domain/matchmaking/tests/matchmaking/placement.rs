@@ -8,8 +8,8 @@ use std::time::Duration;
 use mainstay_core::{MatchId, StateMachine, TicketId};
 use mainstay_matchmaking::spec::{Declared, Expansion, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{
-    ASKED_AGAIN_AFTER, Ask, Asked, Caller, Cancellation, Command, Outcome, Owed, Rejection, ServerDetails,
-    Stage, Target, laws,
+    ASKED_AGAIN_AFTER, Ask, Asked, Caller, Cancellation, Command, Outcome, Owed, Rejection, Seated,
+    ServerDetails, Stage, TakenOut, Target, Terms, laws,
 };
 
 use crate::world::{
@@ -47,12 +47,25 @@ impl World {
         ids.into_iter().filter_map(|id| self.queue.owed(&Target::Allocation(id))).collect()
     }
 
+    fn asks(&self) -> Vec<Ask> {
+        let ask = |owed| match owed {
+            Owed::Allocate(ask) => Some(ask),
+            Owed::Undo { .. } => None,
+        };
+        self.owed().into_iter().filter_map(ask).collect()
+    }
+
     fn ask(&self) -> Ask {
-        let asked = self.owed().into_iter().filter(|owed| matches!(owed, Owed::Allocate(_)));
-        match &asked.collect::<Vec<_>>()[..] {
-            [Owed::Allocate(ask)] => ask.clone(),
+        match &self.asks()[..] {
+            [ask] => ask.clone(),
             other => panic!("one allocation is owed, not {other:?}"),
         }
+    }
+
+    /// How often the group of a ticket was refused.
+    fn refusals(&self, ticket: TicketId) -> u32 {
+        let mut holds = self.queue.holds();
+        holds.find(|hold| hold.tickets.iter().any(|(of, _)| *of == ticket)).unwrap().refusals
     }
 
     fn reason(&self, ticket: TicketId) -> Cancellation {
@@ -119,7 +132,7 @@ fn a_group_that_every_region_refused_fills_a_game_that_wants_players() {
     assert_eq!(world.rebuilt().snapshot(), world.queue.snapshot());
 }
 
-/// A game that comes later is filled when all have refused again; one that no ticket of it fits lets no group go, and a queue that is paused none.
+/// One that no ticket of it fits lets no group go, and a queue that is paused none; then the game is filled when all have refused again.
 #[test]
 fn a_group_waits_for_its_server_where_no_game_fits() {
     let mut world = World::new(by_region());
@@ -129,8 +142,8 @@ fn a_group_waits_for_its_server_where_no_game_fits() {
     let elsewhere = world.backfill(vec![seated("far", "", &[])], region("us"));
     world.answer(world.ask().id, refused());
     assert_eq!((world.status(alice), world.queue.holds().next().unwrap().refusals), ("WaitingForServer", 1));
-    let game = world.backfill(vec![seated("old", "", &[])], region("eu"));
     world.run(Command::Pause).unwrap();
+    let game = world.backfill(vec![seated("old", "", &[])], region("eu"));
     world.seconds(5);
     world.answer(world.ask().id, refused());
     assert_eq!((world.status(alice), world.queue.holds().next().unwrap().refusals), ("WaitingForServer", 2));
@@ -139,6 +152,72 @@ fn a_group_waits_for_its_server_where_no_game_fits() {
     world.answer(world.ask().id, refused());
     assert_eq!((world.status(alice), world.backfill_status(game)), ("Matched", "Matched"));
     assert_eq!(world.backfill_status(elsewhere), "WaitingForMatch");
+}
+
+/// "Backfill tickets are given priority during searching": whoever waits for a server that nobody has fills a game as it comes, and whoever
+/// comes after finds its places taken. Of the groups that fit, no more go than the game has places for, the longest held first.
+#[test]
+fn a_game_that_comes_takes_those_who_were_refused_before_those_who_come_later() {
+    let mut world = World::new(pairs());
+    let first = world.pair();
+    world.answer(world.ask().id, refused());
+    world.seconds(1);
+    let second = ["carol", "dave"].map(|name| world.solo(name, &[]));
+    let asked: Vec<Ask> = world.asks().into_iter().filter(|ask| ask.from <= world.now).collect();
+    assert_eq!(asked.len(), 1);
+    world.answer(asked[0].id, refused());
+    world.seconds(1);
+    let game = world.backfill(vec![seated("old", "", &[])], region("eu"));
+    let late = world.solo("late", &[]);
+    assert_eq!(world.matched(), [["alice", "old"]]);
+    assert_eq!(world.backfill_status(game), "Matched");
+    // Whoever came with her finds the next who comes.
+    assert_eq!([first[1], late].map(|it| world.status(it)), ["WaitingForServer"; 2]);
+    assert_eq!(second.map(|it| world.status(it)), ["WaitingForServer"; 2]);
+    assert_eq!(world.refusals(second[0]), 1, "nobody let it go");
+    assert_eq!(world.rebuilt().snapshot(), world.queue.snapshot());
+}
+
+/// The fleet may have a server yet for whom it has not refused, so a game that comes lets them be; and they fill it when it does refuse.
+#[test]
+fn who_is_being_asked_for_waits_for_the_answer() {
+    let mut world = World::new(by_region());
+    let near = latencies(&[("eu", 20), ("us", 40)]);
+    let alice = world.solo("alice", std::slice::from_ref(&near));
+    world.solo("bob", &[near]);
+    world.answer(world.ask().id, refused());
+    let game = world.backfill(vec![seated("old", "", &[])], region("us"));
+    assert_eq!(world.status(alice), "WaitingForServer", "the next region is asked first");
+    world.answer(world.ask().id, refused());
+    assert_eq!((world.status(alice), world.backfill_status(game)), ("Matched", "Matched"));
+}
+
+/// A game that was there, and has room for more of them now, is filled likewise.
+#[test]
+fn a_game_whose_player_is_taken_out_takes_those_who_were_refused() {
+    let mut world = World::new(with_servers(declared(2, 4, vec![difference("skill", fixed(0.5))])));
+    let of = |name: &str, skill: f64| member(name, &[number_value(skill)]);
+    let members = ["carol", "old"].map(|name| Seated { member: of(name, 5.0), team: None }).to_vec();
+    let (game, form) = (world.id(), world.queue.form());
+    world
+        .run(Command::CreateBackfill {
+            ticket: game,
+            caller: Caller::Title,
+            members,
+            server: ServerDetails::default(),
+            places: None,
+            give_up_after: 600,
+            terms: Terms { taken_out: TakenOut::GoesOn, ..Terms::default() },
+            form,
+        })
+        .unwrap();
+    let party = world.party(["a", "b", "c"].map(|name| of(name, 5.5)).to_vec());
+    let other = world.solo("d", &[number_value(6.0)]);
+    world.answer(world.ask().id, refused());
+    assert_eq!((world.status(party), world.backfill_status(game)), ("WaitingForServer", "WaitingForMatch"));
+    world.run(Command::CancelAllBackfills { player: player("carol"), caller: Caller::Title }).unwrap();
+    assert_eq!(world.matched(), [["a", "b", "c", "old"]]);
+    assert_eq!((world.status(other), world.backfill_status(game)), ("WaitingForMatch", "Matched"));
 }
 
 /// What two tickets do not show may keep the whole from being a match: then the same are grouped at once, and their fleet is asked no faster.
