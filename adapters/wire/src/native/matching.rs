@@ -706,8 +706,27 @@ fn asked(asked: Asked) -> String {
     match asked {
         Asked::Nothing => "anything".to_owned(),
         Asked::Sameness => "the same".to_owned(),
-        Asked::Numbers(most, None) => most.to_string(),
-        Asked::Numbers(least, Some(most)) => format!("{least} to {most}"),
+        Asked::Apart(most) => most.to_string(),
+        Asked::Sum(Some(least), Some(most)) => format!("{least} to {most}"),
+        Asked::Sum(Some(least), None) => format!("at least {least}"),
+        Asked::Sum(None, Some(most)) => format!("at most {most}"),
+        // A rule that asks for neither does not restrict.
+        Asked::Sum(None, None) => "anything".to_owned(),
         Asked::Count(count) => count.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_matchmaking::Amount;
+
+    use super::*;
+
+    #[test]
+    fn what_a_rule_asks_of_a_sum_is_told_without_bounds_that_it_has_not() {
+        let (least, most) = (Amount::from_f64(8.0), Amount::from_f64(20.5));
+        assert_eq!(asked(Asked::Sum(least, most)), "8 to 20.5");
+        assert_eq!(asked(Asked::Sum(least, None)), "at least 8");
+        assert_eq!(asked(Asked::Sum(None, most)), "at most 20.5");
     }
 }

@@ -111,8 +111,10 @@ pub enum Asked {
     Nothing,
     /// That texts are the same.
     Sameness,
-    /// That numbers differ by at most so much; of sums, that they are within these.
-    Numbers(Amount, Option<Amount>),
+    /// That numbers differ by at most so much.
+    Apart(Amount),
+    /// That a sum is so large at least, and at most, where it asks for that.
+    Sum(Option<Amount>, Option<Amount>),
     /// So many: shared values at least, milliseconds or players apart at most.
     Count(u32),
 }
@@ -325,12 +327,12 @@ fn asked(rule: &Rule, waited: u32) -> Asked {
             enforced.after(waited).map_or(Asked::Nothing, |_| Asked::Sameness)
         }
         RuleKind::Difference { allowed, .. } | RuleKind::TeamDifference { allowed, .. } => {
-            allowed.after(waited).map_or(Asked::Nothing, |limit| Asked::Numbers(limit, None))
+            allowed.after(waited).map_or(Asked::Nothing, Asked::Apart)
         }
         RuleKind::SetIntersection { shared, .. } => count(shared.after(waited)),
         RuleKind::MatchTotal { min, max, .. } => match (min.after(waited), max.after(waited)) {
             (None, None) => Asked::Nothing,
-            (min, max) => Asked::Numbers(min.unwrap_or(Amount::ZERO), Some(max.unwrap_or(Amount::MAX))),
+            (min, max) => Asked::Sum(min, max),
         },
         RuleKind::RegionSelection { latency, .. } => count(latency.after(waited)),
         RuleKind::TeamSizeBalance { allowed } => count(allowed.after(waited)),

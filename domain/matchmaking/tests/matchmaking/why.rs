@@ -48,8 +48,8 @@ fn limits_of_a_queue_that_gathers_are_those_of_the_last_time_it_looked() {
     let next = Step {
         rule: "skill".into(),
         at: began + Duration::from_secs(5),
-        from: Asked::Numbers(number(10.0), None),
-        to: Asked::Numbers(number(20.0), None),
+        from: Asked::Apart(number(10.0)),
+        to: Asked::Apart(number(20.0)),
     };
     assert_eq!(told.next, Some(next));
     world.pass(Duration::from_millis(1_700));
@@ -76,8 +76,8 @@ fn a_rule_is_named_with_how_much_is_missing_and_when_it_gives_way() {
     let next = Step {
         rule: "skill".into(),
         at: began + Duration::from_secs(10),
-        from: Asked::Numbers(number(15.0), None),
-        to: Asked::Numbers(number(20.0), None),
+        from: Asked::Apart(number(15.0)),
+        to: Asked::Apart(number(20.0)),
     };
     assert_eq!(told.next, Some(next));
     // What is told comes true.
@@ -169,6 +169,18 @@ fn a_rule_that_ends_is_told_as_asking_nothing_from_then_on() {
     assert_eq!(world.matched().len(), 1);
 }
 
+/// A rule of sums that says no bound, or gives one up for a while (`null`), asks for none.
+#[test]
+fn a_bound_of_a_sum_that_there_is_not_is_not_told() {
+    let min = Expansion::Custom { base: None, values: [Some(number(10.0)), None].into(), every: 5 };
+    let max = Expansion::Custom { base: None, values: [None, Some(number(20.0))].into(), every: 5 };
+    let mut world = World::new(spec(2, 2, vec![total("sum", min, max)]));
+    let waits = world.solo("waits", &[number_value(1.0)]);
+    let next = why(&world, waits).next.unwrap();
+    let told = (Asked::Sum(Some(number(10.0)), None), Asked::Sum(None, Some(number(20.0))));
+    assert_eq!((next.at, (next.from, next.to)), (world.now + Duration::from_secs(5), told));
+}
+
 #[test]
 fn rules_of_whole_teams_keep_no_pair_apart() {
     let even = rule(
@@ -184,7 +196,7 @@ fn rules_of_whole_teams_keep_no_pair_apart() {
     world.solo("other", &[number_value(9.0)]);
     let told = why(&world, waits);
     assert_eq!((told.fitting, kept_away(&told)), (1, vec![]));
-    let (from, to) = (Asked::Numbers(number(1.0), None), Asked::Numbers(number(2.0), None));
+    let (from, to) = (Asked::Apart(number(1.0)), Asked::Apart(number(2.0)));
     assert_eq!(told.next.map(|next| (next.from, next.to)), Some((from, to)));
 }
 
