@@ -236,6 +236,14 @@ fn everything_wrong_with_the_rules_is_told_at_once_by_their_names() {
     ]) {
         assert!(fault.starts_with(says), "{fault} is not {says}");
     }
+    // With what is wrong besides, and not what hangs on rules that are not understood.
+    let queue = read(json!({
+        "Name": "a queue", "MinMatchSize": 1, "MaxMatchSize": 2, "Regions": ["EastUs"],
+        "RegionSelectionRule": { "Name": "r", "Path": "l" },
+    }));
+    let faults = queue.spec(None).unwrap_err();
+    let places: Vec<&str> = faults.iter().map(|fault| fault.place.as_str()).collect();
+    assert_eq!(places, ["rule r", "name", "minMatchSize"]);
     for wrong in [
         json!([]),
         json!({ "Rules": [{ "Type": "Nonsense" }] }),

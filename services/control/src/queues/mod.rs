@@ -190,6 +190,22 @@ impl Queues {
     /// # Errors
     /// What it lacks; and where its build stands for nothing here, or for a fleet, build configuration or region that is not there.
     pub(crate) fn checked(&self, config: &MatchmakingQueueConfig) -> Result<QueueSpec, Vec<Fault>> {
+        // Every fault at once: what the servers lack, and what the rules do.
+        let (allocation, mut faults) = match self.allocation(config) {
+            Ok(allocation) => (allocation, Vec::new()),
+            Err(faults) => (None, faults),
+        };
+        match config.spec(allocation) {
+            Ok(spec) if faults.is_empty() => Ok(spec),
+            Ok(_) => Err(faults),
+            Err(more) => {
+                faults.extend(more);
+                Err(faults)
+            }
+        }
+    }
+
+    fn allocation(&self, config: &MatchmakingQueueConfig) -> Result<Option<ServerAllocation>, Vec<Fault>> {
         let build = config.build()?;
         // What a queue shows can be set again: also a build that a file has mapped for it since the start.
         let allocation = match self.0.builds.allocation(build.clone()) {
@@ -199,7 +215,7 @@ impl Queues {
         if let Some(allocation) = &allocation {
             self.0.placement.check(allocation, &config.regions).map_err(|fault| vec![fault])?;
         }
-        QueueSpec::new(config.declared(allocation)?)
+        Ok(allocation)
     }
 
     /// Of what a queue has its servers now, if it calls that so.

@@ -489,6 +489,20 @@ async fn what_can_never_work_is_refused_and_what_only_looks_different_is_taken()
     for path in ["skills[0]", "$['skill']", "$..skill", "skill.*", "skill.", "$.a[?(@.b)]"] {
         refused(&set(&with_rule(rule(path))).await, 400, invalid);
     }
+    // Every fault at once: what its servers lack, what is not understood, and what does not work out.
+    let mut wrong = with_rule(json!({ "Name": "skill", "Attribute": { "Path": "skill" } }));
+    for (field, value) in [
+        ("MaxMatchSize", json!(500)),
+        ("ServerAllocationEnabled", json!(true)),
+        ("BuildId", json!("unmapped")),
+    ] {
+        wrong["MatchmakingQueue"][field] = value;
+    }
+    let answer = set(&wrong).await;
+    refused(&answer, 400, invalid);
+    for part in ["BuildId: ", "rule skill: ", "maxMatchSize: "] {
+        assert!(answer.text.contains(part), "{part} in {}", answer.text);
+    }
     let mut both = rule("skill");
     both["LinearExpansion"] = json!({ "Delta": 1, "SecondsBetweenExpansions": 5 });
     assert_eq!(set(&with_rule(both.clone())).await.status, 200);

@@ -131,7 +131,7 @@ fn spec(
 ) -> Result<(Option<PlayFabBuild>, QueueSpec), Vec<Fault>> {
     let config = MatchmakingQueueConfig::read(Json::Object(read))?;
     // Every fault at once: what the servers lack, and what the rules do.
-    match (build(&config), config.declared(None).and_then(QueueSpec::new)) {
+    match (build(&config), config.spec(None)) {
         (Ok(build), Ok(spec)) => Ok((build, spec)),
         (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => Err(faults),
         (Err(mut faults), Err(more)) => {

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use mainstay_lobby::Service;
 use mainstay_matchmaking::spec::{
-    Declared, Fault, Gather, PlayFabBuild, ServerAllocation, Shown, TeamSpec, Unread, Venue, Visibility,
+    Declared, Fault, Gather, PlayFabBuild, QueueSpec, ServerAllocation, Shown, TeamSpec, Unread, Venue,
+    Visibility,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -172,31 +173,54 @@ impl MatchmakingQueueConfig {
     /// # Errors
     /// Every number that is none, and every word that is unknown.
     pub fn declared(&self, allocation: Option<ServerAllocation>) -> Result<Declared, Vec<Fault>> {
+        let (declared, faults) = self.understood(allocation);
+        if faults.is_empty() { Ok(declared) } else { Err(faults) }
+    }
+
+    /// The queue as it is matched by, with what [`MatchmakingQueueConfig::build`] stands for here.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it: what is not understood, and what of the rest does not work out.
+    pub fn spec(&self, allocation: Option<ServerAllocation>) -> Result<QueueSpec, Vec<Fault>> {
+        let (declared, mut faults) = self.understood(allocation);
+        match QueueSpec::new(declared) {
+            Ok(spec) if faults.is_empty() => Ok(spec),
+            Ok(_) => Err(faults),
+            Err(more) => {
+                faults.extend(more);
+                Err(faults)
+            }
+        }
+    }
+
+    /// What of it is understood, without the rules that are not; and every number that is none, and every word that is unknown.
+    fn understood(&self, allocation: Option<ServerAllocation>) -> (Declared, Vec<Fault>) {
         let mut faults = Vec::new();
         let rules =
             self.rules().filter_map(|(kind, rule)| Reading { rule, faults: &mut faults }.declared(kind));
         let rules = rules.collect();
+        // What hangs on a rule is no fault of its own where rules are not understood.
+        let regions = if faults.is_empty() { &self.regions[..] } else { &[] };
+        let regions = regions.iter().map(|region| region.as_str().into()).collect();
         let venue = self.venue(allocation, &mut faults);
         let gather = gather::read(self.gather.as_deref()).unwrap_or_else(|fault| {
             faults.push(fault);
             Gather::NONE
         });
-        if !faults.is_empty() {
-            return Err(faults);
-        }
-        Ok(Declared {
+        let declared = Declared {
             name: self.name.as_str().into(),
             min_match_size: self.min_match_size,
             max_match_size: self.max_match_size,
             max_ticket_size: self.max_ticket_size.filter(|size| *size > 0),
             teams: self.teams.iter().map(TeamSpec::from).collect(),
             rules,
-            regions: self.regions.iter().map(|region| region.as_str().into()).collect(),
+            regions,
             visibility: self.statistics_visibility_to_players.unwrap_or_default().into(),
             venue,
             gather,
             unread: self.unread(),
-        })
+        };
+        (declared, faults)
     }
 
     /// What is told and has no meaning beside the rest.
