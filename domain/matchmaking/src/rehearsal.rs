@@ -48,7 +48,8 @@ pub struct NotTaken {
     pub why: Rejection,
 }
 
-/// Has a queue of these rules match tickets that all come at once, for so many seconds.
+/// Has a queue of these rules match tickets that all come at once, for so many seconds; as far as it comes while somebody waits for it. Rules
+/// that hardly any group keeps take minutes.
 ///
 /// # Errors
 /// The first ticket that such a queue does not take.
@@ -56,6 +57,7 @@ pub fn rehearse(
     spec: &Arc<QueueSpec>,
     tickets: Vec<(TicketId, Entity, Vec<Member>)>,
     seconds: u32,
+    is_waited_for: impl Fn() -> bool,
 ) -> Result<Rehearsed, NotTaken> {
     // Those of a rehearsal have just missed a moment at which others are looked at, so they wait for as long as the queue gathers.
     let begin = Timestamp::from_unix_ms(u64::from(spec.gather.ms()).max(1));
@@ -71,6 +73,9 @@ pub fn rehearse(
         stage.turn(begin, &command).map_err(|why| NotTaken { ticket, why })?;
     }
     while let Some((at, _)) = stage.queue.next_deadline().filter(|(at, _)| *at <= until) {
+        if !is_waited_for() {
+            break;
+        }
         stage.turn(at.max(begin), &Command::Due).map_err(nobody)?;
     }
     left.retain(|ticket| {

@@ -1,5 +1,6 @@
 //! What a queue would do with some tickets is what it does with them.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ fn id(number: usize) -> TicketId {
 fn tried(spec: QueueSpec, parties: Vec<Vec<Member>>, seconds: u32) -> Rehearsed {
     let creator = Entity::new("title", "title").unwrap();
     let tickets = parties.into_iter().enumerate().map(|(at, party)| (id(at), creator.clone(), party));
-    rehearse(&Arc::new(spec), tickets.collect(), seconds).unwrap()
+    rehearse(&Arc::new(spec), tickets.collect(), seconds, || true).unwrap()
 }
 
 #[test]
@@ -47,6 +48,20 @@ fn who_fits_at_once_and_who_fits_later_is_told() {
     assert_eq!(told.left, [id(4)]);
 }
 
+#[test]
+fn what_nobody_waits_for_ends() {
+    let rules = vec![difference("skill", growing(1.0, 1.0, 9.0, 10))];
+    let ticket = |at: usize, skill: f64| {
+        let name = format!("p{at}");
+        (id(at), player(&name), vec![member(&name, &[number_value(skill)])])
+    };
+    let tickets = vec![ticket(0, 1.0), ticket(1, 4.0)];
+    let looks = Cell::new(0);
+    let waits = || looks.replace(looks.get() + 1) == 0;
+    let told = rehearse(&Arc::new(spec(2, 2, rules)), tickets, 60, waits).unwrap();
+    assert_eq!((told.matches.len(), told.left.len(), looks.get()), (0, 2, 2));
+}
+
 /// They have just missed a gathering, so each of these is told the longest wait.
 #[test]
 fn a_queue_that_gathers_is_rehearsed_with_its_wait() {
@@ -72,7 +87,7 @@ fn who_is_not_taken_is_named() {
     let creator = player("alice");
     let party = || vec![member("alice", &[])];
     let tickets = vec![(id(0), creator.clone(), party()), (id(1), creator, party())];
-    let refused = rehearse(&Arc::new(spec(2, 2, vec![])), tickets, 9).unwrap_err();
+    let refused = rehearse(&Arc::new(spec(2, 2, vec![])), tickets, 9, || true).unwrap_err();
     assert_eq!(refused.ticket, id(1));
     assert!(matches!(refused.why, Rejection::MembershipLimitExceeded { .. }), "{:?}", refused.why);
 }

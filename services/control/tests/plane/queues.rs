@@ -1,5 +1,7 @@
 //! Tickets over the native face, beside what `services/cli/tests/product/matching.rs` shows with real processes.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -281,6 +283,32 @@ async fn what_players_have_stored_is_read_on_every_face_and_what_is_too_large_on
     let refused = tickets(&world, &large).await;
     refused.expect(400, "MS-M006");
     assert!(refused.text.contains("at most 8192"), "{}", refused.text);
+    world.shutdown().await;
+}
+
+/// Eight teams that hardly any seating makes even, looked at each second for an hour: minutes of work, which end with whoever asked; others
+/// who try something have to wait for it.
+#[tokio::test]
+async fn a_rehearsal_ends_with_whoever_asked() {
+    let world = World::new().await;
+    set(&world, &skilled("User", "skill")).await;
+    let team = |n: u32| json!({ "Name": format!("t{n}"), "MinTeamSize": 4, "MaxTeamSize": 4 });
+    let even = json!({
+        "Name": "even", "MinMatchSize": 32, "MaxMatchSize": 32, "ServerAllocationEnabled": false,
+        "Teams": (0..8).map(team).collect::<Vec<_>>(),
+        "TeamDifferenceRules": [{
+            "Name": "even", "Attribute": { "Path": "a", "Source": "User" }, "DefaultAttributeValue": 0,
+            "Difference": 0.001, "LinearExpansion": { "Delta": 0.001, "SecondsBetweenExpansions": 1 },
+        }],
+    });
+    let party = |n: u64| json!({ "players": [{ "player": format!("p{n}"), "attributes": { "a": n * n * 7_919 % 1_000 } }] });
+    let parties: Vec<Value> = (0..100).map(party).collect();
+    let long = json!({ "tickets": parties, "configuration": even, "withinSeconds": 3_600 });
+    let asked = tokio::time::timeout(Duration::from_secs(1), world.post("/v1/queues/q/try", &long));
+    assert!(asked.await.is_err(), "whoever asked went away");
+    let short = json!({ "tickets": [parties[0]], "withinSeconds": 1 });
+    let tried = world.post("/v1/queues/q/try", &short).await;
+    assert_eq!((tried.status, &tried.body["left"]), (200, &json!(["p0"])), "{}", tried.text);
     world.shutdown().await;
 }
 

@@ -16,6 +16,7 @@ use mainstay_wire::native::{
     FunnelView, PartyView, PlayerStatisticsView, QueueStatisticsView, RehearsalRequest, RehearsalView,
     WaterfallView,
 };
+use tokio::sync::Semaphore;
 use mainstay_wire::problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -112,6 +113,9 @@ async fn funnel(
     let judged = tokio::task::spawn_blocking(move || FunnelView::from(&sample.funnel(now)));
     Ok(Json(judged.await.map_err(|panicked| Failure::internal(panicked.to_string()))?))
 }
+/// One rehearsal at a time: they are for people who try rules, and of those that take long each takes a core from players.
+static REHEARSALS: Semaphore = Semaphore::const_new(1);
+
 
 /// What the queue would do with some tickets, by its own rules or by others, without anybody waiting.
 #[utoipa::path(
@@ -152,10 +156,18 @@ async fn attempt(
         let players = app.queues.read_settled(&spec, &sent(party.players.clone())?).await?;
         tickets.push((*ticket, title(), members(players)));
     }
+    let place = REHEARSALS.acquire().await.map_err(|closed| Failure::internal(closed.to_string()))?;
+    // Whoever asked may be gone before it is over, or be told that it takes too long.
+    let waits = Arc::new(());
+    let waited_for = Arc::downgrade(&waits);
     let within = asked.within_seconds;
     let tried = tokio::task::spawn_blocking(move || {
-        rehearse(&spec, tickets, within).map(|rehearsed| RehearsalView::of(&rehearsed, &spec, &parties))
+        let _place = place;
+        let is_waited_for = || waited_for.strong_count() > 0;
+        let rehearsed = rehearse(&spec, tickets, within, is_waited_for);
+        rehearsed.map(|rehearsed| RehearsalView::of(&rehearsed, &spec, &parties))
     });
+    drop(waits);
     let tried = tried.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
     Ok(Json(tried.map_err(|refused| Native::from(refused.why))?))
 }
