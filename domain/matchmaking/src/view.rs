@@ -4,13 +4,13 @@ use alloc::sync::Arc;
 
 use mainstay_core::{ClaimId, MatchId, Tenure, TicketId, Timestamp};
 
-use crate::backfill::BackfillTicket;
+use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::decide::HOSTED_MAY;
 use crate::engine::Kind;
 use crate::entity::{Caller, Entity};
 use crate::queue::Queue;
 use crate::rejection::Rejection;
-use crate::ticket::{Match, Ticket};
+use crate::ticket::{Match, Stage, Ticket};
 
 impl Queue {
     /// `GetMatchmakingTicket`: for servers, the creator and whoever was invited.
@@ -94,6 +94,19 @@ impl Queue {
                 Err(Rejection::Unauthorized { who: "a player", why: "it is not in this match" })
             }
         }
+    }
+
+    /// The tickets that ended in a match, the game's too, while they are kept.
+    pub fn ended_in(&self, id: MatchId) -> impl Iterator<Item = TicketId> {
+        let at = self.matches.get(&id).map(|formed| formed.formed);
+        let first = at.map_or(self.ended.len(), |at| self.ended.partition_point(|(ended, _)| *ended < at));
+        let then = self.ended.range(first..).take_while(move |(ended, _)| Some(*ended) == at);
+        then.map(|(_, ticket)| *ticket).filter(move |ticket| {
+            let ordinary = self.tickets.get(ticket).map(|ticket| ticket.stage);
+            let game = self.backfills.get(ticket).map(|game| game.stage);
+            matches!(ordinary, Some(Stage::Matched { id: of, .. }) if of == id)
+                || matches!(game, Some(BackfillStage::Matched { id: of, .. }) if of == id)
+        })
     }
 
     /// `ListMatchmakingTicketsForPlayer`: the open ticket of a player, for itself and servers.

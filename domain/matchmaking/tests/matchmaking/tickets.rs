@@ -1,15 +1,17 @@
 //! The life of tickets of players: making, joining, cancelling, giving up, and what callers may see.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mainstay_matchmaking::spec::{Declared, Expansion, Missing, QueueSpec, Shown, TeamSpec, Visibility};
 use mainstay_matchmaking::{
-    Answer, AttributeFault, Caller, Cancellation, Command, Event, KEPT, Rejection, Stage, Value,
+    Answer, AttributeFault, Caller, Cancellation, Command, Event, KEPT, Queue, Rejection, ServerDetails,
+    Stage, Value,
 };
 
 use crate::world::{
     World, declared, difference, equality, fixed, growing, intersection, latencies, member, number_value,
-    player, selection, server, spec, text, texts, total,
+    player, seated, selection, server, spec, text, texts, total,
 };
 
 fn by(name: &str) -> Caller {
@@ -345,4 +347,19 @@ fn teams_are_no_more_than_players_and_told_apart_without_case() {
         faults(&["red", "blue", "Red"].map(String::from)),
         ["team Red: named twice: teams are not told apart by case"]
     );
+}
+
+/// Which tickets a match was made of is known for as long as it is, and whose matches were formed at the same moment.
+#[test]
+fn the_tickets_of_a_match_are_told_with_its_game() {
+    let mut world = World::new(spec(4, 4, Vec::new()));
+    let game = world.backfill(vec![seated("plays", "", &[])], ServerDetails::default());
+    let joins = ["a", "b", "c"].map(|name| world.solo(name, &[]));
+    let others = ["d", "e", "f", "g"].map(|name| world.solo(name, &[]));
+    let of = |queue: &Queue, id| queue.ended_in(id).collect::<BTreeSet<_>>();
+    let [filled, formed] = &world.formed()[..] else { panic!("two matches") };
+    for queue in [&world.queue, &world.rebuilt()] {
+        assert_eq!(of(queue, filled.id), joins.into_iter().chain([game]).collect());
+        assert_eq!(of(queue, formed.id), others.into());
+    }
 }

@@ -286,6 +286,23 @@ async fn what_players_have_stored_is_read_on_every_face_and_what_is_too_large_on
     world.shutdown().await;
 }
 
+/// "time-to-play waterfall" (ux.md, page 9), of a match of many: when each of its tickets was made.
+#[tokio::test]
+async fn a_waterfall_begins_with_every_ticket_of_its_match() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 10, "MaxMatchSize": 10 })).await;
+    let mut last = String::new();
+    for player in 0..10 {
+        let of = json!({ "players": [{ "player": format!("p{player}") }], "giveUpAfterSeconds": 600 });
+        last = ticket(&tickets(&world, &of).await);
+    }
+    let formed = world.get(&last).await.body["matchId"].as_str().unwrap().to_owned();
+    let told = world.get(&format!("/v1/queues/q/matches/{formed}/waterfall")).await;
+    let made = told.body["steps"].as_array().unwrap().iter().filter(|step| step["what"] == "ticket.created");
+    assert_eq!(made.count(), 10, "{}", told.text);
+    world.shutdown().await;
+}
+
 /// Eight teams that hardly any seating makes even, looked at each second for an hour: minutes of work, which end with whoever asked; others
 /// who try something have to wait for it.
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! What an operator asks of a queue: how it does, which rule keeps its players apart, what it would do, where a match's time went.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,13 +10,13 @@ use axum::http::HeaderMap;
 use mainstay_core::{MatchId, TicketId, Timestamp};
 use mainstay_journal::history::{About, History, HistoryError, HistoryRow};
 use mainstay_matchmaking::rehearsal::{REHEARSED_MAX, REHEARSED_SECONDS_MAX, rehearse};
-use mainstay_matchmaking::{Caller as Asker, Queue};
+use mainstay_matchmaking::{Caller as Asker, Queue, Rejection};
 use mainstay_wire::native::{
     FunnelView, PartyView, PlayerStatisticsView, QueueStatisticsView, RehearsalRequest, RehearsalView,
     WaterfallView,
 };
-use tokio::sync::Semaphore;
 use mainstay_wire::problem::Problem;
+use tokio::sync::Semaphore;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
@@ -113,9 +112,9 @@ async fn funnel(
     let judged = tokio::task::spawn_blocking(move || FunnelView::from(&sample.funnel(now)));
     Ok(Json(judged.await.map_err(|panicked| Failure::internal(panicked.to_string()))?))
 }
+
 /// One rehearsal at a time: they are for people who try rules, and of those that take long each takes a core from players.
 static REHEARSALS: Semaphore = Semaphore::const_new(1);
-
 
 /// What the queue would do with some tickets, by its own rules or by others, without anybody waiting.
 #[utoipa::path(
@@ -156,19 +155,19 @@ async fn attempt(
         let players = app.queues.read_settled(&spec, &sent(party.players.clone())?).await?;
         tickets.push((*ticket, title(), members(players)));
     }
+    let within = asked.within_seconds;
     let place = REHEARSALS.acquire().await.map_err(|closed| Failure::internal(closed.to_string()))?;
     // Whoever asked may be gone before it is over, or be told that it takes too long.
     let waits = Arc::new(());
     let waited_for = Arc::downgrade(&waits);
-    let within = asked.within_seconds;
     let tried = tokio::task::spawn_blocking(move || {
         let _place = place;
         let is_waited_for = || waited_for.strong_count() > 0;
         let rehearsed = rehearse(&spec, tickets, within, is_waited_for);
         rehearsed.map(|rehearsed| RehearsalView::of(&rehearsed, &spec, &parties))
     });
-    drop(waits);
     let tried = tried.await.map_err(|panicked| Failure::internal(panicked.to_string()))?;
+    drop(waits);
     Ok(Json(tried.map_err(|refused| Native::from(refused.why))?))
 }
 
@@ -203,11 +202,9 @@ async fn waterfall(
 ) -> Result<Json<WaterfallView>, Native> {
     app.permit(&headers, Permission::Read)?;
     let (queue, id) = (queue_of(&app, &name)?, matches::match_of(&id)?);
-    queue.read(move |queue, now| queue.formed_match(id, &Asker::Title, now).map(|_| ())).await??;
+    // Of the history, which names few of many, is what was done with them.
+    let made = queue.read(move |queue, now| made(queue, id, now)).await??;
     let rows = app.told.read(move |history| story(history, id)).await?;
-    let named: BTreeSet<TicketId> =
-        rows.iter().flat_map(|row| &row.subjects).filter_map(|subject| subject.parse().ok()).collect();
-    let made = queue.read(move |queue, now| made(queue, &named, now)).await?;
     let made =
         made.into_iter().map(|(at, ticket)| (at, "ticket.created".to_owned(), vec![ticket.to_string()]));
     let rows = rows.into_iter().map(|row| (row.at, row.kind, row.subjects));
@@ -227,10 +224,12 @@ fn story(history: &History, id: MatchId) -> Result<Vec<HistoryRow>, HistoryError
     Ok(rows)
 }
 
-/// When tickets were made that the queue still knows.
-fn made(queue: &Queue, named: &BTreeSet<TicketId>, now: Timestamp) -> Vec<(Timestamp, TicketId)> {
-    let ordinary = named.iter().filter_map(|id| queue.ticket(*id, &Asker::Title, now).ok());
-    let games = named.iter().filter_map(|id| queue.backfill(*id, &Asker::Title, now).ok());
-    let ordinary = ordinary.map(|ticket| (ticket.created, ticket.id));
-    ordinary.chain(games.map(|ticket| (ticket.created, ticket.id))).collect()
+/// When the tickets of a match were made.
+fn made(queue: &Queue, id: MatchId, now: Timestamp) -> Result<Vec<(Timestamp, TicketId)>, Rejection> {
+    queue.formed_match(id, &Asker::Title, now)?;
+    let created = |ticket: TicketId| match queue.ticket(ticket, &Asker::Title, now) {
+        Ok(ticket) => Some((ticket.created, ticket.id)),
+        Err(_) => queue.backfill(ticket, &Asker::Title, now).ok().map(|game| (game.created, game.id)),
+    };
+    Ok(queue.ended_in(id).filter_map(created).collect())
 }
