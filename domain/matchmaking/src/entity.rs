@@ -14,6 +14,31 @@ pub struct Entity(Arc<str>);
 /// and bounds what a list of members weighs.
 pub const ENTITY_PART_BYTES_MAX: usize = 128;
 
+/// Entities that are no players.
+const NO_PLAYERS: [&str; 4] = ["title", "namespace", "group", Entity::GAME_SERVER];
+
+/// The types that PlayFab has. A studio may have others.
+const KNOWN: [&str; 7] = [
+    "title",
+    "namespace",
+    "group",
+    Entity::GAME_SERVER,
+    Entity::PLAYER,
+    "master_player_account",
+    "character",
+];
+
+/// Why an entity is no player.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlayer {
+    /// It is something else.
+    #[error("that is no player")]
+    OtherKind,
+    /// Its type is this one, written otherwise: it would be a player of its own, beside the one that was meant.
+    #[error("a Type is written as it is: {0}")]
+    Miswritten(&'static str),
+}
+
 impl Entity {
     /// A player of a title.
     pub const PLAYER: &str = "title_player_account";
@@ -52,6 +77,19 @@ impl Entity {
     #[must_use]
     pub fn id(&self) -> &str {
         self.0.split_once('!').map_or("", |(_, id)| id)
+    }
+
+    /// Whether it may be in a ticket.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn may_play(&self) -> Result<(), NoPlayer> {
+        let kind = self.kind();
+        if NO_PLAYERS.contains(&kind) {
+            return Err(NoPlayer::OtherKind);
+        }
+        let meant = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(kind) && **known != kind);
+        meant.map_or(Ok(()), |known| Err(NoPlayer::Miswritten(known)))
     }
 
     /// `type!id`.
@@ -132,5 +170,17 @@ mod tests {
             assert_eq!(Entity::new(kind, id), None, "{kind} {id}");
         }
         assert_eq!(Entity::new("a", &"x".repeat(129)), None);
+    }
+
+    #[test]
+    fn who_may_play_is_told_by_the_type() {
+        let of = |kind: &str| Entity::new(kind, "1").unwrap().may_play();
+        for kind in [Entity::PLAYER, "character", "steam"] {
+            assert_eq!(of(kind), Ok(()));
+        }
+        for kind in ["title", "namespace", "group", Entity::GAME_SERVER] {
+            assert_eq!(of(kind), Err(NoPlayer::OtherKind));
+        }
+        assert_eq!(of("Title_Player_Account"), Err(NoPlayer::Miswritten(Entity::PLAYER)));
     }
 }

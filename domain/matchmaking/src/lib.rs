@@ -54,7 +54,7 @@ pub use backfill::{BackfillStage, BackfillTicket, Port, Protocol, ServerDetails}
 pub use command::{Answer, Command, Observation, Target, Why};
 pub use decide::GIVE_UP_AFTER_MAX;
 pub use engine::{Cursor, Kind, LookedAt};
-pub use entity::{Caller, ENTITY_PART_BYTES_MAX, Entity};
+pub use entity::{Caller, ENTITY_PART_BYTES_MAX, Entity, NoPlayer};
 pub use event::{Event, Filled};
 pub use hold::{ASKED_AGAIN_AFTER, Ask, Asked, Hold, Outcome, Owed};
 pub use members::{Members, Origin};

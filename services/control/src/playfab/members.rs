@@ -12,20 +12,6 @@ use super::refusal::Refusal;
 use crate::identity::IdentityError;
 use crate::queues::{OpenQueue, Sent};
 
-/// Entities that are no players.
-const NO_PLAYERS: [&str; 4] = ["title", "namespace", "group", Entity::GAME_SERVER];
-
-/// The types that PlayFab has. A studio may have others.
-const KNOWN: [&str; 7] = [
-    "title",
-    "namespace",
-    "group",
-    Entity::GAME_SERVER,
-    Entity::PLAYER,
-    "master_player_account",
-    "character",
-];
-
 /// A queue that is open, by its name.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
@@ -63,14 +49,7 @@ pub(super) fn player_of(key: &EntityKey) -> Result<Entity, Refusal> {
             "an Entity has an Id and a Type of at most 128 bytes each, without control characters",
         )
     })?;
-    if NO_PLAYERS.contains(&entity.kind()) {
-        return Err(Refusal::entity(format!("{entity} is no player")));
-    }
-    // It would be a player of its own, beside the one that was meant.
-    let meant = KNOWN.iter().find(|kind| kind.eq_ignore_ascii_case(entity.kind()) && **kind != entity.kind());
-    if let Some(kind) = meant {
-        return Err(Refusal::entity(format!("{entity}: a Type is written as it is: {kind}")));
-    }
+    entity.may_play().map_err(|why| Refusal::entity(format!("{entity}: {why}")))?;
     Ok(entity)
 }
 

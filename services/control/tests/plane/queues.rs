@@ -286,6 +286,25 @@ async fn what_players_have_stored_is_read_on_every_face_and_what_is_too_large_on
     world.shutdown().await;
 }
 
+/// Issue 4, point 4: "the same over `/v1`". A title or a game server is no player on either face, and a type of PlayFab's that is written
+/// otherwise would be a player of its own.
+#[tokio::test]
+async fn who_is_no_player_is_in_no_ticket() {
+    let world = World::new().await;
+    set(&world, &json!({ "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 4 })).await;
+    let of = |players: &[&str]| {
+        let players: Vec<Value> = players.iter().map(|player| json!({ "player": player })).collect();
+        json!({ "players": players, "giveUpAfterSeconds": 600 })
+    };
+    let refused = tickets(&world, &of(&["title!T", "ann", "Title_Player_Account!bob"])).await;
+    refused.expect(400, "MS-U101");
+    for part in ["players[0] is title!T", "players[2] is Title_Player_Account!bob"] {
+        assert!(refused.text.contains(part), "{part} in {}", refused.text);
+    }
+    assert_eq!(tickets(&world, &of(&["steam!ann", "bob"])).await.status, 201, "a studio's own type");
+    world.shutdown().await;
+}
+
 /// "time-to-play waterfall" (ux.md, page 9), of a match of many: when each of its tickets was made.
 #[tokio::test]
 async fn a_waterfall_begins_with_every_ticket_of_its_match() {

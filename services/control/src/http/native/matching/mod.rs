@@ -16,7 +16,7 @@ use axum::Json;
 use axum::extract::{Query, rejection::QueryRejection};
 use axum::http::{HeaderMap, StatusCode};
 use mainstay_core::TicketId;
-use mainstay_matchmaking::{Answer, Command, Entity, Kind, Rejection, Seated};
+use mainstay_matchmaking::{Answer, Command, ENTITY_PART_BYTES_MAX, Entity, Kind, Rejection, Seated};
 use mainstay_wire::native::{Page, PlayerOfTicket, PlayerRequest, TicketView};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -103,24 +103,21 @@ fn sent(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
     let mut found = Vec::with_capacity(players.len());
     let mut wrong = Vec::new();
     for (index, player) in players.into_iter().enumerate() {
-        match player.entity() {
-            Some(entity) => {
+        match player.entity().map(|entity| entity.may_play().map(|()| entity)) {
+            Some(Ok(entity)) => {
                 let PlayerRequest { team, attributes, .. } = player;
                 found.push(Sent { entity, team: team.map(Into::into), attributes });
             }
-            None => wrong.push(format!("players[{index}]")),
+            Some(Err(why)) => wrong.push(format!("players[{index}] is {}: {why}", player.player)),
+            None => wrong.push(format!(
+                "players[{index}] is no player: an id, or type!id, of 1 to {ENTITY_PART_BYTES_MAX} bytes each"
+            )),
         }
     }
     if wrong.is_empty() {
         return Ok(found);
     }
-    let detail = format!(
-        "{} {} no player: an id, or type!id, of 1 to {} bytes each",
-        wrong.join(", "),
-        if wrong.len() == 1 { "is" } else { "are" },
-        mainstay_matchmaking::ENTITY_PART_BYTES_MAX
-    );
-    Err(Failure::bad_request(detail, "send ids that your players are known by").into())
+    Err(Failure::bad_request(wrong.join("; "), "send ids that your players are known by").into())
 }
 
 /// Whose tickets are meant.
