@@ -18,6 +18,9 @@ use crate::ticket::{Back, Cancellation, LetGo, Searching, Stage};
 /// The most tickets looked at, and the most that give up, in one turn: at 4 µs each some two milliseconds, after which others
 /// run.
 const LOOKS_MAX: u32 = 512;
+/// The effort of one of them, some 3 µs. Where hardly any group keeps the rules a search takes a hundred times as much, and a call of that
+/// queue would wait a second for a turn of 512 such.
+const EFFORT_OF_ONE: u32 = 1_024;
 
 /// What is left of a turn.
 #[derive(Debug)]
@@ -44,12 +47,18 @@ impl Pace {
     pub(super) fn catch_up(&mut self, turn: &mut Turn<'_, Queue>) {
         while self.left > 0 && matches!(next(turn.state(), turn.now()), Next::Search) {
             turn.observe(Observation::Look);
-            self.left -= 1;
+            self.looked(turn.state());
             match turn.state().engine.as_ref().map(|live| &live.look) {
                 Some(Look::Nobody(_)) => {}
                 Some(Look::Match(..) | Look::Batch(..) | Look::Nothing) | None => return,
             }
         }
+    }
+
+    /// A search has run.
+    fn looked(&mut self, state: &Queue) {
+        let effort = state.engine.as_ref().map_or(0, |live| live.engine.effort());
+        self.left = self.left.saturating_sub(1 + effort / EFFORT_OF_ONE);
     }
 
     /// Works off everything due.
@@ -65,18 +74,20 @@ impl Pace {
                 turn.emit(Event::Searched(looked_at.unwrap_or(turn.state().looked_at.until)));
                 return;
             }
-            self.left = self.left.saturating_sub(1);
             match next {
                 Next::Nothing => return,
                 Next::GiveUp(ticket) => {
+                    self.left = self.left.saturating_sub(1);
                     let reason = given_up(turn.state(), ticket);
                     turn.emit(super::canceled(turn.state(), ticket, reason));
                 }
                 Next::TurnedAway(ticket, reason) => {
+                    self.left = self.left.saturating_sub(1);
                     turn.emit(super::canceled(turn.state(), ticket, reason));
                 }
                 Next::Search => {
                     turn.observe(Observation::Look);
+                    self.looked(turn.state());
                     let state = turn.state();
                     let (batch, found) = match state.engine.as_ref().map(|live| &live.look) {
                         Some(Look::Match(_, found)) => (None, core::slice::from_ref(found)),

@@ -33,6 +33,11 @@ impl Steps {
     pub(super) const fn is_over(self) -> bool {
         self.0 == 0
     }
+
+    /// How many were taken.
+    pub(super) const fn taken(self) -> u32 {
+        SEATINGS_MAX.saturating_sub(self.0)
+    }
 }
 
 /// What is known of a seating before anybody is seated.
