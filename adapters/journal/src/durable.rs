@@ -39,13 +39,16 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     sync_above(to)
 }
 
+/// How the name of a file ends that is being written, behind a point.
+pub const UNFINISHED: &str = "new";
+
 /// Writes a file of this mode, so that after a power cut it holds what it held or what it shall hold, whole. `NAME.new` beside it
-/// is used for that: one call at a time for a name.
+/// is used for that ([`UNFINISHED`]): one call at a time for a name.
 ///
 /// # Errors
 /// What the system said; the old file is then untouched, but for a failed sync of its new name.
 pub fn write(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let unfinished = dir.join(format!("{name}.new"));
+    let unfinished = dir.join(format!("{name}.{UNFINISHED}"));
     match fs::remove_file(&unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -122,6 +122,7 @@ impl Cache {
             durable::make_folder(&folder, WAY).map_err(BuildError::files("make", &folder))?;
             make(&folder, WAY)?;
         }
+        self.remove_unfinished_references()?;
         remove(&self.root.join("making"))?;
         make(&self.root.join("making"), WAY)
     }

@@ -1,6 +1,7 @@
 //! Builds on the disk: whole or not there, checked, swept.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use mainstay_core::BuildConfigurationId;
@@ -127,6 +128,33 @@ fn references_are_kept_as_told_and_rubbish_is_as_none() {
         std::fs::write(dir.path().join("builds/refs/7-2"), rubbish).unwrap();
         assert_eq!(cache.reference(of(2)).unwrap(), None, "{rubbish}");
     }
+}
+
+/// A machine that has just joined is told what it is to run, which has its disk looked at, and asks what that is made of.
+#[test]
+fn a_reference_that_is_being_written_is_left_alone_by_a_sweep() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cache, hash, _) = installed(dir.path());
+    let named = ConfigurationRef { id: BuildConfigurationId::from_number(7).unwrap(), revision: 1 };
+    let written = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !written.load(Ordering::Relaxed) {
+                cache.keep_references(&BTreeSet::from([named])).unwrap();
+            }
+        });
+        for _ in 0..50 {
+            let told = cache.refer(named, Reference { form: Form::Files, manifest: Some(hash) });
+            written.store(told.is_err(), Ordering::Relaxed);
+            told.unwrap();
+        }
+        written.store(true, Ordering::Relaxed);
+    });
+    // What an agent that was killed left of one is deleted by the next.
+    let left = dir.path().join("builds/refs/7-1.new");
+    std::fs::write(&left, "{").unwrap();
+    cache.open().unwrap();
+    assert!(!left.exists() && cache.reference(named).unwrap().is_some());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use mainstay_core::slot::ConfigurationRef;
+use mainstay_journal::durable;
 use mainstay_wire::builds::{ContentHash, ImageManifest, Manifest};
 
 use super::{Cache, Object};
@@ -110,21 +111,31 @@ impl Cache {
         Ok(freed)
     }
 
-    /// Deletes references to configurations that are known no more.
+    /// Deletes references to configurations that are known no more. One that is being written meanwhile has another name until it is whole.
     pub(crate) fn keep_references(&self, known: &BTreeSet<ConfigurationRef>) -> Result<(), BuildError> {
         let keep: BTreeSet<PathBuf> = known.iter().map(|known| self.reference_file(*known)).collect();
-        let folder = self.root.join("refs");
-        let attempt = || -> io::Result<()> {
-            for entry in fs::read_dir(&folder)? {
-                let path = entry?.path();
-                if !keep.contains(&path) {
-                    fs::remove_file(path)?;
-                }
-            }
-            Ok(())
-        };
-        attempt().map_err(BuildError::files("sweep", &folder))
+        self.remove_references(|path| !keep.contains(path) && !is_unfinished(path))
     }
+
+    /// Deletes what is left of references that were being written when the agent ended.
+    pub(super) fn remove_unfinished_references(&self) -> Result<(), BuildError> {
+        self.remove_references(is_unfinished)
+    }
+
+    fn remove_references(&self, goes: impl Fn(&Path) -> bool) -> Result<(), BuildError> {
+        let folder = self.root.join("refs");
+        for entry in fs::read_dir(&folder).map_err(BuildError::files("sweep", &folder))? {
+            let path = entry.map_err(BuildError::files("sweep", &folder))?.path();
+            if goes(&path) {
+                super::remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_unfinished(path: &Path) -> bool {
+    path.extension().is_some_and(|ends| ends == durable::UNFINISHED)
 }
 
 /// The bytes of an install's files that nothing but their object shares.
