@@ -17,6 +17,7 @@ extern crate std;
 
 mod ballot;
 mod certificate;
+mod descent;
 mod guard;
 mod hint;
 mod id;
@@ -36,6 +37,7 @@ mod view;
 
 pub use ballot::{Accepted, Ballot, Claim, LINEAGE_MAX, Refusal, Root};
 pub use certificate::{Certificate, Forged, Proof, Vote};
+pub use descent::{Ancestor, Descent};
 pub use guard::{Guard, Guarded, Guards};
 pub use hint::{CanBeHost, Entry, Hint, HintList, HintVersion, NatType};
 pub use id::{ActorId, ChannelId, EntityId, Epoch, PeerId, SessionId, Stamp, Tick};

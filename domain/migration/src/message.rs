@@ -8,6 +8,7 @@ use mainstay_core::Timestamp;
 
 use crate::ballot::{Claim, Refusal, Root};
 use crate::certificate::{Certificate, Vote};
+use crate::descent::Descent;
 use crate::hint::{Hint, HintList, HintVersion};
 use crate::lobby::{Pass, Receipt, Renewal};
 use crate::order::OrderName;
@@ -166,7 +167,7 @@ pub struct Beat {
     /// The newest list of who plays that it has.
     pub roster: u32,
     /// The newest state it holds for its host.
-    pub holds: StateId,
+    pub holds: Descent,
     /// Of a host: the last input of the receiver that is safe, for a new host would have it too.
     pub applied: u64,
     /// Of a host: the last input of the receiver that has come, with all before it.

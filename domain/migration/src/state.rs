@@ -12,6 +12,7 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::descent::{Ancestor, Descent};
 use crate::{PeerId, Signature, Stamp, Tick};
 
 /// The longest state of a game, its snapshot and what changed since together, in bytes: what two standbys of a home uplink
@@ -57,6 +58,12 @@ impl StateId {
 }
 
 impl StateId {
+    /// Whether a host wrote it whom nobody certified.
+    #[must_use]
+    pub const fn is_of_side(self) -> bool {
+        self.stamp.fork > 0
+    }
+
     /// Less than the name of whatever that host writes next, and more than that of anything before.
     pub(crate) const fn before_next(self, stamp: Stamp) -> Self {
         Self { stamp, number: self.number.saturating_add(1), tick: Tick(0), hash: StateHash(0) }
@@ -96,6 +103,8 @@ pub struct Piece {
 pub struct Part {
     /// Its name.
     pub id: StateId,
+    /// Of a side's: the newest state of a certified host that it goes back to. Else [`Ancestor::NONE`].
+    pub ancestor: Ancestor,
     /// The hash of the part before.
     pub previous: StateHash,
     /// What `bytes` are.
@@ -107,19 +116,27 @@ pub struct Part {
 }
 
 impl Part {
-    fn after(previous: StateId, stamp: Stamp, piece: Piece, inputs: Arc<BTreeMap<PeerId, u64>>) -> Self {
+    fn after(previous: Descent, stamp: Stamp, piece: Piece, inputs: Arc<BTreeMap<PeerId, u64>>) -> Self {
         let Piece { tick, kind, bytes } = piece;
-        let number = previous.number.saturating_add(1);
+        let number = previous.id().number.saturating_add(1);
         let id = StateId { stamp, number, tick, hash: StateHash::default() };
-        let mut part = Self { id, previous: previous.hash, kind, inputs, bytes };
+        let ancestor = if id.is_of_side() { previous.ancestor() } else { Ancestor::NONE };
+        let mut part = Self { id, ancestor, previous: previous.id().hash, kind, inputs, bytes };
         part.id.hash = part.reckon();
         part
     }
 
-    /// Whether its name is its own.
+    /// Whether its name is its own, and its ancestor can be one.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.id.hash == self.reckon()
+        let has_ancestor = self.ancestor != Ancestor::NONE;
+        let may_have = self.id.is_of_side() && self.ancestor.epoch <= self.id.stamp.epoch;
+        (may_have || !has_ancestor) && self.id.hash == self.reckon()
+    }
+
+    /// What it goes back to.
+    const fn descent(&self) -> Descent {
+        Descent::of(self.id, self.ancestor)
     }
 
     fn reckon(&self) -> StateHash {
@@ -135,6 +152,11 @@ impl Part {
         hash.update(self.id.stamp.fork.to_be_bytes());
         hash.update(self.id.number.to_be_bytes());
         hash.update(self.id.tick.0.to_be_bytes());
+        // Its stamp tells whether there is one.
+        if self.id.is_of_side() {
+            hash.update(self.ancestor.epoch.0.to_be_bytes());
+            hash.update(self.ancestor.number.to_be_bytes());
+        }
         hash.update([kind]);
         hash.update((self.inputs.len() as u64).to_be_bytes());
         for (peer, number) in self.inputs.iter() {
@@ -212,11 +234,25 @@ pub enum Taken {
     Forged,
 }
 
+impl Excerpt {
+    /// What the state goes back to that it is of.
+    #[must_use]
+    pub fn descent(&self) -> Descent {
+        self.parts.last().map_or(Descent::NONE, |part| part.descent())
+    }
+}
+
 impl State {
     /// The newest part's name.
     #[must_use]
     pub fn id(&self) -> StateId {
         self.parts.last().map_or(StateId::NONE, |part| part.id)
+    }
+
+    /// What it goes back to.
+    #[must_use]
+    pub fn descent(&self) -> Descent {
+        self.parts.last().map_or(Descent::NONE, |part| part.descent())
     }
 
     /// A snapshot, then what changed, in order. Empty: there is no state.
@@ -299,9 +335,9 @@ impl State {
         piece: Piece,
         inputs: Arc<BTreeMap<PeerId, u64>>,
     ) -> Result<&Part, StateError> {
-        let newest = self.id();
-        if piece.tick < newest.tick {
-            return Err(StateError::Earlier { given: piece.tick, newest: newest.tick });
+        let newest = self.descent();
+        if piece.tick < newest.id().tick {
+            return Err(StateError::Earlier { given: piece.tick, newest: newest.id().tick });
         }
         if piece.kind != Kind::Snapshot && self.parts.is_empty() {
             return Err(StateError::NoSnapshot);

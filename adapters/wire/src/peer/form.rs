@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
-    Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX, Leads, Level,
-    MEMBERS_MAX, Message, Migratable, NatType, OrderName, PARTS_MAX, PASS_PLAYER_BYTES_MAX, PLAYERS_MAX,
-    Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX,
-    SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Terms, Tick, View, ViewId, Vote,
-    Welcome, WithoutMajority,
+    ActorId, Ancestor, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed,
+    Descent, Entry, Epoch, Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX,
+    Leads, Level, MEMBERS_MAX, Message, Migratable, NatType, OrderName, PARTS_MAX, PASS_PLAYER_BYTES_MAX,
+    PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX,
+    STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Terms, Tick, View,
+    ViewId, Vote, Welcome, WithoutMajority,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
@@ -123,6 +123,7 @@ choice!(OrderName, "order" { 1 = Documented, 2 = CryEngine51, 3 = Game(number) }
 choice!(Migratable, "answer whether it migrates" { 1 = Yes, 2 = No });
 choice!(WithoutMajority, "policy without a majority" { 1 = Fork, 2 = End, 3 = Hold });
 choice!(Level, "level" { 1 = None, 2 = Asynchronous, 3 = DurableEvents, 4 = Synchronous });
+record!(Ancestor { epoch, number });
 record!(StateId { stamp, number, tick, hash });
 choice!(Kind, "kind of a part" { 1 = Snapshot, 2 = Delta, 3 = Event });
 
@@ -216,10 +217,35 @@ fn electorate(certificates: &[Certificate]) -> Option<&BTreeMap<PeerId, ChannelI
     }
 }
 
+/// What a certified host wrote goes back to itself.
+impl Packed for Descent {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.id().put(out);
+        put_ancestor(self.id(), self.ancestor(), out);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let id = Packed::take(from)?;
+        Ok(Self::of(id, take_ancestor(id, from)?))
+    }
+}
+
+/// Only a state of a side has one that is not itself.
+fn put_ancestor(id: StateId, ancestor: Ancestor, out: &mut Vec<u8>) {
+    if id.is_of_side() {
+        ancestor.put(out);
+    }
+}
+
+fn take_ancestor(id: StateId, from: &mut Reader<'_>) -> Result<Ancestor, Malformed> {
+    if id.is_of_side() { Packed::take(from) } else { Ok(Ancestor::NONE) }
+}
+
 impl Packed for Part {
     fn put(&self, out: &mut Vec<u8>) {
-        let Self { id, previous, kind, inputs, bytes } = self;
+        let Self { id, ancestor, previous, kind, inputs, bytes } = self;
         id.put(out);
+        put_ancestor(*id, *ancestor, out);
         previous.put(out);
         kind.put(out);
         inputs.put(out);
@@ -227,8 +253,10 @@ impl Packed for Part {
     }
 
     fn take(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let id = Packed::take(from)?;
         Ok(Self {
-            id: Packed::take(from)?,
+            id,
+            ancestor: take_ancestor(id, from)?,
             previous: Packed::take(from)?,
             kind: Packed::take(from)?,
             inputs: take_map(from, PLAYERS_MAX)?.into(),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    ActorId, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Entry, Epoch,
-    Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Level, Message, Migratable,
-    NatType, OrderName, PARTS_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root,
-    Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash,
-    StateId, Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
+    ActorId, Ancestor, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed,
+    Descent, Entry, Epoch, Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Level,
+    Message, Migratable, NatType, OrderName, PARTS_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt,
+    Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp,
+    Standing, StateHash, StateId, Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
 };
 use proptest::prelude::*;
 
@@ -92,7 +92,7 @@ fn beat(leads: Leads) -> Body {
         hint: hint(),
         promised: Epoch(3),
         roster: 4,
-        holds: state(),
+        holds: Descent::of(state(), Ancestor::NONE),
         applied: 31,
         taken: 32,
     })
@@ -100,7 +100,22 @@ fn beat(leads: Leads) -> Body {
 
 fn part(kind: Kind) -> Part {
     let inputs = BTreeMap::from([(PeerId(0xa), 31)]).into();
-    Part { id: state(), previous: StateHash(0xbeef), kind, inputs, bytes: b"harbour".to_vec() }
+    Part {
+        id: state(),
+        ancestor: Ancestor::NONE,
+        previous: StateHash(0xbeef),
+        kind,
+        inputs,
+        bytes: b"harbour".to_vec(),
+    }
+}
+
+fn state_of_side() -> StateId {
+    StateId { stamp: Stamp { fork: 1, ..state().stamp }, number: 13, ..state() }
+}
+
+fn part_of_side() -> Part {
+    Part { id: state_of_side(), ancestor: Ancestor::itself(state()), ..part(Kind::Snapshot) }
 }
 
 /// Every kind of packet, and every variant somewhere.
@@ -146,6 +161,9 @@ fn packets() -> Vec<(&'static str, Packet)> {
         as_of: Timestamp::from_unix_ms(1_000),
         signature: Signature(vec![0xcc, 0xdd]),
     };
+    let Body::Beat(of_side) = beat(Leads::Obeys(PeerId(0xa))) else { unreachable!() };
+    let of_side =
+        Body::Beat(Beat { holds: Descent::of(state_of_side(), Ancestor::itself(state())), ..of_side });
     let bodies = [
         ("beat of a member", beat(Leads::Obeys(PeerId(0xa)))),
         ("beat of a host that gathers", beat(Leads::Accedes)),
@@ -200,6 +218,11 @@ fn packets() -> Vec<(&'static str, Packet)> {
         ("replaced", Body::Refused(Closed::Replaced)),
         ("bring", Body::Bring { renewal, hears: vec![PeerId(0xb), PeerId(0xc)] }),
         ("counted", Body::Counted(receipt)),
+        ("beat of a member of a side", of_side),
+        (
+            "state of a side",
+            Body::State(Excerpt { parts: vec![Arc::new(part_of_side())], seal: Signature(vec![0xaa, 0xbb]) }),
+        ),
     ];
     let stamp = Stamp { epoch: Epoch(2), fork: 1 };
     let session = SessionId(7);

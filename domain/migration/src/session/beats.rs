@@ -263,7 +263,7 @@ impl<G: Guards> Session<G> {
             hint: self.reported_hint(),
             promised: self.ballot.promised(),
             roster: if self.roster.stamp == self.stamp() { self.roster.version } else { 0 },
-            holds: self.held.id(),
+            holds: self.held.descent(),
             applied: self.safe.get(&peer).copied().unwrap_or_default(),
             taken: self.taken(peer),
         };

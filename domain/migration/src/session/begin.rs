@@ -147,6 +147,7 @@ impl<G: Guards> Session<G> {
             newcomers: Newcomers::LetIn,
             better: Better::default(),
             moved: None,
+            keeps_until: now,
             acting: Acting::No,
             moved_by: Cause::Catastrophic,
             played_under,

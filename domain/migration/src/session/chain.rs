@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::descent::Descent;
 use crate::message::{Announcement, Beat, Body, Leads};
 use crate::session::reign::{Chain, Mandate, Phase};
 use crate::session::words::Output;
@@ -132,16 +133,17 @@ impl<G: Guards> Session<G> {
         let is_standby = self.hands_on() && self.successors(now).take(STANDBYS).any(|standby| standby == to);
         let newest = self.held.id();
         let Some(contact) = self.contacts.get_mut(&to) else { return };
-        if !is_standby || beat.holds == newest {
+        let holds = beat.holds.id();
+        if !is_standby || holds == newest {
             contact.lacks = None;
             return;
         }
-        let (held, since) = *contact.lacks.get_or_insert((beat.holds, now));
-        if held != beat.holds {
-            contact.lacks = Some((beat.holds, now));
+        let (held, since) = *contact.lacks.get_or_insert((holds, now));
+        if held != holds {
+            contact.lacks = Some((holds, now));
         } else if now >= since + LACKING {
-            contact.lacks = Some((beat.holds, now));
-            self.send(to, Body::State(self.held.after(beat.holds)));
+            contact.lacks = Some((holds, now));
+            self.send(to, Body::State(self.held.after(holds)));
         }
     }
 
@@ -154,15 +156,17 @@ impl<G: Guards> Session<G> {
         let asked = self.as_host(|reign| reign.phase == Phase::Accession) == Some(true);
         // A new host goes on from what another held, and that is of an earlier host: nobody has written anything of its own time yet.
         let is_possible = sent.parts.iter().all(|part| part.id.stamp < self.stamp()) && self.is_member(from);
-        let newest = sent.parts.last().map_or(StateId::NONE, |part| part.id);
-        let (mine, outranks) = (self.held.id(), self.outranks(newest, self.held.id()));
+        let (theirs, own) = (sent.descent(), self.held.descent());
+        let (newest, mine, outranks) = (theirs.id(), own.id(), theirs > own);
         let seeks = outranks && newest < mine && self.leads_a_side();
         let is_wanted = is_possible && (asked && (outranks || newest <= mine) || seeks);
+        if !from_host {
+            self.find_out(from, theirs);
+        }
         if !from_host && !is_wanted {
             return;
         }
-        // What outranks it is kept until this side's host has been given that, or is certified.
-        if from_host && self.fork.is_some() && self.outranks(mine, newest) {
+        if from_host && own > theirs && self.keeps_what_outranks(now) {
             return;
         }
         // What shows whose it is may come after it: it is asked for again, and nobody has lied.
@@ -266,11 +270,12 @@ impl<G: Guards> Session<G> {
         self.names.knows(id) || self.writer(id.stamp).is_some_and(is_sealed)
     }
 
-    /// Whether a state of that name could be taken from another, whatever its seal is.
-    pub(super) fn is_believable(&self, id: StateId) -> bool {
+    /// Whether that state could be taken from another, whatever its seal is.
+    pub(super) fn is_believable(&self, state: Descent) -> bool {
+        let id = state.id();
         let is_known = self.writer(id.stamp).is_some() || self.names.knows(id);
         // A state of this host's own time there cannot be, and what this peer holds is not given up for a side that branched off before it.
-        let is_outranked = self.outranks(self.held.id(), id);
+        let is_outranked = self.held.descent() > state;
         self.hands_on() && id.stamp < self.stamp() && !is_outranked && (is_known || self.has_missed(id.stamp))
     }
 
@@ -281,8 +286,11 @@ impl<G: Guards> Session<G> {
 
     /// A member holds so much of this host's state.
     pub(super) fn note_held(&mut self, now: Timestamp, from: PeerId, id: StateId) {
-        if let Some(contact) = self.contacts.get_mut(&from) {
-            contact.holds = contact.holds.max(id);
+        let ancestor = self.held.descent().ancestor();
+        if let Some(contact) = self.contacts.get_mut(&from)
+            && contact.holds.id() < id
+        {
+            contact.holds = Descent::of(id, ancestor);
         }
         self.count_durable(now);
     }
@@ -297,7 +305,7 @@ impl<G: Guards> Session<G> {
         let copies = if self.hands_on() { STANDBYS } else { 0 };
         // What others say that they hold was never sent to them.
         let standbys = self.successors(now).take(copies);
-        let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds));
+        let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds.id()));
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
         let goes_along = self.hands_on();
         let safe = self.as_host(|reign| {

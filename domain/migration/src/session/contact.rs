@@ -3,6 +3,7 @@
 use mainstay_core::Timestamp;
 
 use crate::certificate::Vote;
+use crate::descent::Descent;
 use crate::message::{Beat, Body, Hears, Message};
 use crate::rhythm::{Rhythm, SUSPECT_MIN};
 use crate::state::StateId;
@@ -20,7 +21,7 @@ pub(super) struct Contact {
     pub(super) stamp: Stamp,
     pub(super) beat: Option<Beat>,
     /// The newest state that it holds, as it last told.
-    pub(super) holds: StateId,
+    pub(super) holds: Descent,
     /// Whom it obeyed then.
     pub(super) told: Stamp,
     /// Which host that was: sides of one number have one each.
@@ -62,7 +63,7 @@ impl Contact {
             echoed: None,
             stamp,
             beat: None,
-            holds: StateId::NONE,
+            holds: Descent::NONE,
             told: Stamp::NOBODY,
             obeys: None,
             sent_on: None,

@@ -397,7 +397,7 @@ impl<G: Guards> Session<G> {
     /// A member's beat: what it lacks, it is given.
     pub(super) fn supply(&mut self, now: Timestamp, from: PeerId, beat: &Beat) {
         self.supply_lists(now, from, beat);
-        self.note_held(now, from, beat.holds);
+        self.note_held(now, from, beat.holds.id());
         self.send_lacking(now, from, beat);
         let channel = self.roster.members.get(&from).copied();
         let is_new = self.as_host(|reign| {

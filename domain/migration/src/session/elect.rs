@@ -394,6 +394,7 @@ impl<G: Guards> Session<G> {
         };
         let stamp_before = self.pass_word(cause);
         if moves {
+            self.come_over(now, cause);
             if was_host {
                 self.set_acting(Acting::No);
                 self.outputs.push(Output::HostNoMore { stamp: stamp_before, cause });

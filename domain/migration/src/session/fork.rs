@@ -35,23 +35,14 @@ pub(super) struct Fork {
 
 /// Who led which sides that this peer was on: nobody certifies them, so nothing else tells whose a side's states are.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heads(BTreeMap<Stamp, Head>);
-
-/// Who led a side.
-#[derive(Debug, Clone, Copy)]
-struct Head {
-    peer: PeerId,
-    /// The newest state of a certified host that the side's game goes back to, once it is known.
-    branch: Option<StateId>,
-}
+pub(super) struct Heads(BTreeMap<Stamp, PeerId>);
 
 /// How many of those are known: a session of the most members that loses one host after another has so many.
 const HEADS_MAX: usize = MEMBERS_MAX;
 
 impl Heads {
     fn remember(&mut self, stamp: Stamp, head: PeerId) {
-        let branch = self.0.get(&stamp).filter(|known| known.peer == head).and_then(|known| known.branch);
-        self.0.insert(stamp, Head { peer: head, branch });
+        self.0.insert(stamp, head);
         if self.0.len() > HEADS_MAX {
             self.0.pop_first();
         }
@@ -63,17 +54,7 @@ impl Heads {
     }
 
     pub(super) fn of(&self, stamp: Stamp) -> Option<PeerId> {
-        self.0.get(&stamp).map(|head| head.peer)
-    }
-
-    pub(super) fn branch_of(&self, stamp: Stamp) -> Option<StateId> {
-        self.0.get(&stamp).and_then(|head| head.branch)
-    }
-
-    pub(super) fn branch_off(&mut self, stamp: Stamp, from: StateId) {
-        if let Some(head) = self.0.get_mut(&stamp) {
-            head.branch = Some(from);
-        }
+        self.0.get(&stamp).copied()
     }
 }
 
@@ -113,7 +94,6 @@ impl<G: Guards> Session<G> {
     pub(super) fn lead_uncertified(&mut self, now: Timestamp, number: u32) {
         self.be_on_side(Fork { number, head: self.me() });
         self.opened = self.held.id();
-        self.note_branch(self.opened);
         self.pass_word(Cause::Fenced);
         self.own_roster();
         self.ballot.withdraw();
@@ -210,13 +190,6 @@ impl<G: Guards> Session<G> {
                 self.send(from, Body::Redirect(leader));
             }
             (Leads::Yes(_) | Leads::Accedes | Leads::HandsOver { .. }, _) => {}
-        }
-        // Whoever has just come over knows at once which of its states outrank that side's.
-        if let Leads::Yes(side) = leads
-            && from == self.leader()
-            && stamp == self.stamp()
-        {
-            self.note_branch(side.opened);
         }
         true
     }

@@ -11,8 +11,8 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::PeerId;
+use crate::descent::Descent;
 use crate::session::{AGAIN, STANDBYS};
-use crate::state::StateId;
 
 /// How many are asked in a round: as many as hold the newest state of a host, and one that lies. Each may send
 /// [`crate::STATE_BYTES_MAX`].
@@ -35,7 +35,7 @@ pub(super) struct Gathering {
 
 impl Gathering {
     /// Who of these is asked next, and waited for. Empty: nobody is.
-    pub(super) fn holders(&self, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
+    pub(super) fn holders(&self, mut claims: Vec<(PeerId, Descent)>) -> Vec<PeerId> {
         claims.retain(|(peer, _)| !self.forgers.contains(peer));
         let rounds = |peer: &PeerId| self.rounds.get(peer).map(|(rounds, _)| *rounds);
         claims.sort_by_key(|(peer, holds)| (rounds(peer), Reverse(*holds)));
@@ -43,7 +43,7 @@ impl Gathering {
     }
 
     /// The same of those who were not asked in vain for long.
-    pub(super) fn patiently(&self, now: Timestamp, mut claims: Vec<(PeerId, StateId)>) -> Vec<PeerId> {
+    pub(super) fn patiently(&self, now: Timestamp, mut claims: Vec<(PeerId, Descent)>) -> Vec<PeerId> {
         claims.retain(|(peer, _)| self.rounds.get(peer).is_none_or(|(_, since)| now < *since + FETCHING_MAX));
         self.holders(claims)
     }

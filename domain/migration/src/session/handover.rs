@@ -82,7 +82,7 @@ impl<G: Guards> Session<G> {
                 self.as_host(|reign| {
                     reign.phase = Phase::HandingOver { to, why, since: now, state, epoch };
                 });
-                let holds = self.contacts.get(&to).map_or(StateId::NONE, |contact| contact.holds);
+                let holds = self.contacts.get(&to).map_or(StateId::NONE, |contact| contact.holds.id());
                 self.give_state(to, holds);
                 if why == Handover::Lobby {
                     self.begin_event(now, Cause::Lobby);
@@ -112,7 +112,7 @@ impl<G: Guards> Session<G> {
         if is_confirmed || is_lost || now >= since + HANDOVER_MAX {
             return self.keep_reign();
         }
-        let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds);
+        let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds.id());
         // More than that nobody has written: whoever says that it holds more would be certified before it has this.
         let has_last = holds == state || state == StateId::NONE;
         if why != Handover::Merge && now >= self.beat_at {

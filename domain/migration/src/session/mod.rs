@@ -147,6 +147,8 @@ pub struct Session<G: Guards = Guarded> {
     moved: Option<Timestamp>,
     /// Whether the game was told to step.
     acting: Acting,
+    /// Until when it keeps a state of another side for its side's host.
+    keeps_until: Timestamp,
     /// Why the session moved last.
     moved_by: Cause,
     /// Whom the game's listeners last knew as host.

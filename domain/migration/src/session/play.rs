@@ -173,7 +173,6 @@ impl<G: Guards> Session<G> {
     /// A host begins with the state that it has: inputs that it holds are not applied again, and later ones are.
     pub(super) fn open(&mut self) {
         self.opened = self.held.id();
-        self.note_branch(self.opened);
         // Whether anybody else holds its last event the host before took with it.
         self.newest_event = self.opened;
         self.applied = self.held.inputs();
@@ -188,7 +187,6 @@ impl<G: Guards> Session<G> {
     /// The host tells how far its game is, how far this member's inputs have come, and how far they are safe.
     pub(super) fn hear_side(&mut self, now: Timestamp, from: PeerId, side: &Side, beat: &Beat) {
         let stamp = self.stamp();
-        self.note_branch(side.opened);
         // Of a later host nobody can have written anything: such names would push the honest ones out, and prove a forgery later.
         for told in [side.opened, side.state].into_iter().filter(|told| told.stamp <= stamp) {
             let known = self.names.hear(told).or_else(|| self.held.instead_of(told));

@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::descent::Descent;
 use crate::lobby::Arbiter;
 use crate::message::{Body, Handover, Side, Standing};
 use crate::rhythm::SUSPECT_MIN;
@@ -314,8 +315,8 @@ impl<G: Guards> Session<G> {
         let is_here = |(peer, it): (&PeerId, &Contact)| it.told == stamp || !may_come(peer, it);
         let all_here = self.contacts.iter().filter(may_live).all(is_here);
         let claims =
-            self.contacts.iter().filter(|(peer, it)| it.holds > mine && lives(it) && may_come(peer, it));
-        let claims: Vec<(PeerId, StateId)> = claims
+            self.contacts.iter().filter(|(peer, it)| it.holds.id() > mine && lives(it) && may_come(peer, it));
+        let claims: Vec<(PeerId, Descent)> = claims
             .map(|(peer, contact)| (*peer, contact.holds))
             .filter(|(_, holds)| self.is_believable(*holds))
             .collect();

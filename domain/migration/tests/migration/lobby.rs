@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Announcement, Ballot, Beat, Body, CanBeHost, Cause, End, Epoch, Forged, Guarded, Handover, Input,
-    Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing, StateHash, StateId,
-    Tick, View, ViewId, WithoutMajority,
+    Ancestor, Announcement, Ballot, Beat, Body, CanBeHost, Cause, Descent, End, Epoch, Forged, Guarded,
+    Handover, Input, Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing,
+    StateHash, StateId, Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -201,7 +201,8 @@ fn a_successor_that_says_it_holds_more_than_there_is_waits_for_the_last_state() 
     let (last, beat) = (last_state(&net, 1), net.beat_of(peer(2)));
     net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
     let held = net.session(peer(1)).held().id();
-    let holds = StateId { tick: Tick(u64::MAX), hash: StateHash(!held.hash.0), ..held };
+    let more = StateId { tick: Tick(u64::MAX), hash: StateHash(!held.hash.0), ..held };
+    let holds = Descent::of(more, Ancestor::itself(more));
     net.say(peer(2), peer(1), Body::Beat(Beat { holds, ..beat }));
     net.run(Duration::from_millis(600));
     let led = |output: &Output| matches!(output, Output::Lead { state, .. } if state.id() == held);

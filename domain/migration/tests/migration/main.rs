@@ -30,3 +30,4 @@ mod state;
 mod strangers;
 mod suitable;
 mod terms;
+mod two_sides;

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, Epoch, Excerpt, Hint, HintVersion, Keys as _, Kind, Leads, Message, PeerId, Piece, Stamp,
-    State, StateId, Tick, WithoutMajority,
+    Ancestor, Beat, Body, Descent, Epoch, Excerpt, Hint, HintVersion, Keys as _, Kind, Leads, Message,
+    PeerId, Piece, Stamp, State, StateId, Tick, WithoutMajority,
 };
 
+use crate::joins::step_until;
 use crate::net::{NamedKeys, Net, peer};
 
 /// Who lies: a member, and no standby of the host that dies.
@@ -74,7 +75,7 @@ fn claim(net: &Net, liar: PeerId, holds: StateId) -> Beat {
         hint: Hint::UNSUITABLE,
         promised: Epoch::FIRST,
         roster: 0,
-        holds,
+        holds: Descent::of(holds, Ancestor::itself(holds)),
         applied: 0,
         taken: 0,
     }
@@ -152,4 +153,31 @@ fn who_holds_nothing_keeps_nobody_from_what_others_hold() {
             "{liars:?}: {took:?}, and it waits for a second at most"
         );
     }
+}
+
+/// Who says that what it holds of a side goes back to more than it does is found out by its first answer: the writer has signed that, too (decision 0062).
+#[test]
+fn who_lies_about_what_a_side_goes_back_to_is_asked_once() {
+    let mut net = Net::of(7);
+    [1, 5, 6, 7].into_iter().for_each(|id| net.kill(peer(id)));
+    let side = Stamp { epoch: Epoch::FIRST, fork: 1 };
+    step_until(&mut net, |net| (2..=4).all(|id| net.session(peer(id)).held().id().stamp == side));
+    net.cut.insert((peer(2), peer(4)));
+    net.run(Duration::from_millis(300));
+    let held = net.session(peer(4)).held().clone();
+    assert!(held.id() < net.session(peer(3)).held().id());
+    [2, 4].into_iter().for_each(|id| net.kill(peer(id)));
+    step_until(&mut net, |net| net.session(peer(3)).is_host());
+    let (elected, stamp) = (net.now, net.session(peer(3)).stamp());
+    let newest = Ancestor { epoch: Epoch::FIRST, number: u64::MAX };
+    let holds = Descent::of(held.id(), newest);
+    while net.seen[&peer(3)].led_from.is_none() && net.now.since(elected) < Duration::from_secs(6) {
+        let beat = Beat { holds, ..claim(&net, peer(3), held.id()) };
+        for body in [Body::Beat(beat), Body::State(held.after(StateId::NONE))] {
+            net.deliver(peer(4), peer(3), Message { session: net.config.session, stamp, body });
+        }
+        net.run(Duration::from_millis(20));
+    }
+    let took = net.now.since(elected);
+    assert!(took < Duration::from_millis(1_500), "{took:?}");
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Epoch, Excerpt, Handover, Input, Kind, Level, Message, Output, PARTS_MAX, PLAYERS_MAX,
-    Part, PeerId, Piece, STATE_BYTES_MAX, Signature, Stamp, State, StateError, StateHash, StateId, Taken,
-    Tick,
+    Ancestor, Body, CanBeHost, Descent, Epoch, Excerpt, Handover, Input, Kind, Level, Message, Output,
+    PARTS_MAX, PLAYERS_MAX, Part, PeerId, Piece, STATE_BYTES_MAX, Signature, Stamp, State, StateError,
+    StateHash, StateId, Taken, Tick,
 };
 
 use crate::joins::step_until;
@@ -65,9 +65,12 @@ fn names_of_states_are_golden() {
     let mut state = State::default();
     state.write(FIRST, piece(1, Kind::Snapshot, b"game"), inputs).unwrap();
     assert_eq!(state.id().hash, StateHash(GOLDEN));
+    state.write(Stamp { fork: 1, ..FIRST }, piece(2, Kind::Delta, b"side"), Arc::default()).unwrap();
+    assert_eq!(state.id().hash, StateHash(GOLDEN_OF_SIDE));
 }
 
 /// SHA-256 of the words in `Part::reckon`, reckoned once by another program.
+const GOLDEN_OF_SIDE: u128 = 0x58f1_0066_4e02_8213_f7e8_1f47_6fd6_cc9e;
 const GOLDEN: u128 = 0xb37e_7e97_507b_0467_0fe1_ae3f_b144_e350;
 
 #[test]
@@ -225,6 +228,41 @@ fn a_later_hosts_state_is_newer() {
     let anybody = |_: StateId, _: &Signature| true;
     assert_eq!(held.take(&new.after(StateId::NONE), anybody), Taken::Newer);
     assert_eq!(held.take(&old.after(StateId::NONE), anybody), Taken::NoNews);
+}
+
+/// A state of a side names the newest certified one that it goes back to, however many hosts the side has had and whatever its game gives, and a session goes on
+/// from the greater of two by that (decision 0062).
+#[test]
+fn a_state_of_a_side_names_what_it_goes_back_to() {
+    let side = |fork| Stamp { epoch: Epoch::FIRST, fork };
+    let early = written(FIRST, &[piece(1, Kind::Snapshot, b"map")]);
+    let mut later = early.clone();
+    later.write(FIRST, piece(2, Kind::Delta, b"door"), Arc::default()).unwrap();
+    let mut of_side = early.clone();
+    for (fork, kind) in [(1, Kind::Delta), (1, Kind::Snapshot), (3, Kind::Event)] {
+        of_side.write(side(fork), piece(u64::from(fork), kind, b"gate"), Arc::default()).unwrap();
+        assert_eq!(of_side.descent(), Descent::of(of_side.id(), early.descent().ancestor()));
+        assert_eq!(of_side.after(StateId::NONE).descent(), of_side.descent());
+    }
+    assert!(of_side.id() > later.id() && of_side.descent() < later.descent());
+    assert!(of_side.descent() > early.descent(), "it goes on from that");
+    let mut of_both = later.clone();
+    of_both.write(side(1), piece(3, Kind::Delta, b"gate"), Arc::default()).unwrap();
+    assert!(of_both.id() < of_side.id() && of_both.descent() > of_side.descent());
+    of_side.write(Stamp::certified(Epoch(2)), piece(4, Kind::Delta, b"gate"), Arc::default()).unwrap();
+    assert_eq!(of_side.descent().ancestor(), Ancestor::itself(of_side.id()), "it is certified");
+    let seal = |_: StateId, _: &Signature| true;
+    let mut edited = of_both.after(StateId::NONE);
+    Arc::make_mut(&mut edited.parts[2]).ancestor = early.descent().ancestor();
+    assert_eq!(
+        State::default().take(&edited, seal),
+        Taken::Forged,
+        "its writer has signed what it goes back to"
+    );
+    Arc::make_mut(&mut edited.parts[2]).ancestor = later.descent().ancestor();
+    assert_eq!(State::default().take(&edited, seal), Taken::Newer);
+    Arc::make_mut(&mut edited.parts[0]).ancestor = early.descent().ancestor();
+    assert_eq!(State::default().take(&edited, seal), Taken::Forged, "what is certified has none");
 }
 
 /// Seed 000: "multi-migration". Whoever led a side that was lost holds higher names than those the others' chain begins with, and

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Beat, Body, ChannelId, Claim, Closed, Config, Epoch, Handover, Hint, HintVersion, Joining, Kind, Leads,
-    MEMBERS_MAX, Message, OrderName, Output, PeerId, Piece, Refusal, Session, Side, Signature, Stamp,
-    Standing, State, StateId, Tick, View, ViewId, WithoutMajority,
+    Ancestor, Beat, Body, ChannelId, Claim, Closed, Config, Descent, Epoch, Handover, Hint, HintVersion,
+    Joining, Kind, Leads, MEMBERS_MAX, Message, OrderName, Output, PeerId, Piece, Refusal, Session, Side,
+    Signature, Stamp, Standing, State, StateId, Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::net::{NamedKeys, Net, peer};
@@ -30,7 +30,7 @@ fn boast(stamp: Stamp) -> Beat {
         hint: Hint::UNSUITABLE,
         promised: Epoch(u32::MAX),
         roster: u32::MAX,
-        holds: state,
+        holds: Descent::of(state, Ancestor::itself(state)),
         applied: u64::MAX,
         taken: u64::MAX,
     }

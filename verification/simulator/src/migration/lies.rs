@@ -10,8 +10,8 @@ use mainstay_core::Timestamp;
 use std::sync::Arc;
 
 use mainstay_migration::{
-    Beat, Body, Epoch, Guards, Hint, Keys as _, Kind, Leads, Message, PeerId, Piece, Session, Side, Stamp,
-    Standing, State, StateId, Tick,
+    Ancestor, Beat, Body, Descent, Epoch, Guards, Hint, Keys as _, Kind, Leads, Message, PeerId, Piece,
+    Session, Side, Stamp, Standing, State, StateId, Tick,
 };
 
 use super::keys::NamedKeys;
@@ -41,7 +41,8 @@ impl<G: Guards> World<G> {
         // members lie only where such things are looked at after everything has come to rest.
         let may_lie = session.leader() != told && self.scenario.faults == Faults::Swarm;
         let is_member = is_member && may_lie;
-        let (liar, holds) = if is_member { (told, session.held().id()) } else { (stranger, no_end(session)) };
+        let (liar, holds) =
+            if is_member { (told, session.held().descent()) } else { (stranger, itself(no_end(session))) };
         let stamp = session.stamp();
         let (stamp, body) = match self.liars.below(4) {
             // Members who miss their host believe a member that says it leads a side, as they have to.
@@ -73,10 +74,20 @@ fn no_end(session: &Session<impl Guards>) -> StateId {
     StateId { number: u64::MAX, tick: Tick(u64::MAX), ..session.held().id() }
 }
 
-fn boast(session: &Session<impl Guards>, stamp: Stamp, holds: StateId) -> Beat {
+/// What goes back to nothing else.
+const fn itself(id: StateId) -> Descent {
+    Descent::of(id, Ancestor::itself(id))
+}
+
+fn boast(session: &Session<impl Guards>, stamp: Stamp, holds: Descent) -> Beat {
     let channel = mainstay_migration::ChannelId { stamp: Stamp::certified(Epoch::FIRST), number: 0 };
-    let side =
-        Side { mandate: Standing::Confirmed, size: u8::MAX, state: no_end(session), opened: holds, channel };
+    let side = Side {
+        mandate: Standing::Confirmed,
+        size: u8::MAX,
+        state: no_end(session),
+        opened: holds.id(),
+        channel,
+    };
     Beat {
         sent: Timestamp::EPOCH,
         echo: Timestamp::EPOCH,
@@ -143,7 +154,8 @@ impl<G: Guards> World<G> {
             // As if it were host, and whatever anybody did were safe.
             (beat.applied, beat.taken) = (u64::MAX, u64::MAX);
             if let Some(forged) = self.forgery(from, stamp) {
-                beat.holds = forged.id();
+                let newest = Ancestor { epoch: stamp.epoch, number: u64::MAX };
+                beat.holds = Descent::of(forged.id(), newest);
             }
         }
         message

@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Epoch, Excerpt,
-    Guards, Handover, Hears, Hint, HintList, HintVersion, Leads, Message, OrderName, PeerId, Proof, Receipt,
-    Refusal, Renewal, Roster, Side, Signature, Stamp, Standing, StateHash, StateId, Tick, View, ViewId,
+    Ancestor, Announcement, Beat, Body, CanBeHost, Cause, Certificate, ChannelId, Claim, Closed, Descent,
+    Epoch, Excerpt, Guards, Handover, Hears, Hint, HintList, HintVersion, Leads, Message, OrderName, PeerId,
+    Proof, Receipt, Refusal, Renewal, Roster, Side, Signature, Stamp, Standing, StateHash, StateId, Tick,
+    View, ViewId,
 };
 
 use super::scenario::{Faults, Storms};
@@ -116,7 +117,7 @@ impl<G: Guards> World<G> {
         let session = self.peers[&from].session()?;
         let (own, view, held) =
             (session.stamp(), session.view().clone(), session.held().after(StateId::NONE));
-        let holds = session.held().id();
+        let holds = session.held().descent();
         let (host, roster) = (session.leader(), session.roster().clone());
         let all: Vec<PeerId> = roster.members.keys().copied().chain([from]).collect();
         let beat = Beat {
@@ -148,7 +149,7 @@ impl<G: Guards> World<G> {
             1 => Body::Join { hint: Hint::UNSUITABLE, order: OrderName::Documented },
             2 => Body::Pull(StateId::NONE),
             3 => Body::Taken(view.id),
-            4 => Body::Holds(beat.holds),
+            4 => Body::Holds(beat.holds.id()),
             5 => Body::Answer(Hears::Yes),
             6 => Body::Claim(Claim { epoch: view.id.epoch.next(), candidate: from, view: view.clone() }),
             _ => Body::Beat(beat),
@@ -159,7 +160,7 @@ impl<G: Guards> World<G> {
     fn nonsense(&mut self, from: PeerId, words: Words) -> Body {
         let Words { own, view, held, beat, host, roster, all } = words;
         let somebody = all[self.odds.index(all.len())];
-        let (epoch, state) = (self.any_epoch(own.epoch), self.any_state(own, beat.holds));
+        let (epoch, state) = (self.any_epoch(own.epoch), self.any_state(own, beat.holds.id()));
         let unsigned = |words: &[u8]| Signature(words.to_vec());
         let claim = Claim { epoch, candidate: from, view: view.clone() };
         let liar = View { id: ViewId { epoch, version: 9 }, host: from, signature: unsigned(b"me"), ..view };
@@ -210,7 +211,7 @@ impl<G: Guards> World<G> {
                 promised: epoch,
                 view: liar.id,
                 roster: 9,
-                holds: state,
+                holds: Descent::of(state, Ancestor::itself(state)),
                 applied: u64::MAX,
                 taken: u64::MAX,
                 leads: if self.odds.chance(200_000) { boasts(own, state) } else { beat.leads },
