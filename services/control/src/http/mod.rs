@@ -12,6 +12,7 @@ mod listener;
 mod metrics;
 mod multiplay;
 mod native;
+mod pages;
 mod room;
 mod shape;
 mod token;
@@ -49,6 +50,7 @@ pub(crate) use failure::{CODE_HEADER, code_of, fix_of, request_id};
 pub(crate) use listener::{accept, raised, serve};
 pub(crate) use metrics::NO_ROUTE;
 pub(crate) use native::matching::keep;
+pub(crate) use pages::Pages;
 pub(crate) use token::{Issuer, OfServer, TokenKeys};
 
 /// What every handler needs.

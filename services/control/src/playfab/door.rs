@@ -6,11 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequest as _, Request, State};
-use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ALLOW,
-    CONTENT_TYPE, RETRY_AFTER,
-};
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use mainstay_wire::object::unmarked;
@@ -26,7 +22,7 @@ use super::callers::Shown;
 use super::inflated::inflated;
 use super::refusal::Refusal;
 use crate::doors::{Peer, Refused};
-use crate::http::{CODE_HEADER, NO_ROUTE, request_id};
+use crate::http::{CODE_HEADER, NO_ROUTE, Pages, request_id};
 
 /// The largest body of one who showed a token, as it is once inflated: a hundred players whose attributes are of the largest size, and
 /// their names, also where each is a text of JSON, whose quotes take two bytes.
@@ -43,9 +39,13 @@ const SDK: &str = "x-playfabsdk";
 const REQUEST_ID: &str = "x-requestid";
 /// What every answer is.
 const JSON: &str = "application/json; charset=utf-8";
-/// The headers that a page may send at least: those of PlayFab's SDK for the web.
-const ALLOWED_HEADERS: &str = "content-type, content-encoding, x-playfabsdk, x-entitytoken, x-authorization, \
-                               x-authentication, x-secretkey, x-reporterrorassuccess";
+/// Pages send at least what PlayFab's SDK for the web does.
+const PAGES: Pages = Pages {
+    methods: "POST, OPTIONS",
+    sends: "content-type, content-encoding, x-playfabsdk, x-entitytoken, x-authorization, x-authentication, \
+            x-secretkey, x-reporterrorassuccess",
+    reads: "retry-after, mainstay-code, x-requestid",
+};
 
 /// A call on its way to its handler.
 pub(super) struct Asked {
@@ -85,7 +85,7 @@ impl Asked {
 /// Every request.
 pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Response {
     if request.method() == Method::OPTIONS {
-        return asked_before(request.headers());
+        return PAGES.asked_before(request.headers());
     }
     let began = face.clock.since_boot();
     let (call, method) = (Call::of(request.uri().path()), request.method().clone());
@@ -108,7 +108,7 @@ pub(super) async fn open(State(face): State<Arc<Face>>, request: Request) -> Res
     // As what became of it, whatever status its client wants to see.
     let took = face.clock.since_boot().saturating_sub(began);
     face.metrics.called(call.map_or(NO_ROUTE, Call::route), method.as_str(), status.as_u16(), took);
-    allowed(if is_lua { in_one_chunk(response) } else { response })
+    PAGES.allowed(if is_lua { in_one_chunk(response) } else { response })
 }
 
 /// PlayFab's SDK for Lua reads the first piece alone that its library hands it: 2,048 bytes where the answer's length is told before it, and
@@ -232,31 +232,6 @@ pub(crate) fn no_tls(said: &[u8]) -> Refused {
 fn json(status: StatusCode, body: Vec<u8>) -> Response {
     let kind = [(CONTENT_TYPE, HeaderValue::from_static(JSON))];
     (status, kind, Body::from(body)).into_response()
-}
-
-/// A page asks whether it may send these headers. It may, whichever: games add their own, and what we do not know is not read.
-fn asked_before(headers: &HeaderMap) -> Response {
-    let mut response = allowed(StatusCode::NO_CONTENT.into_response());
-    let wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|wanted| wanted.to_str().ok());
-    let all = wanted.map(|wanted| HeaderValue::try_from(format!("{ALLOWED_HEADERS}, {wanted}")));
-    if let Some(Ok(all)) = all {
-        response.headers_mut().insert(ACCESS_CONTROL_ALLOW_HEADERS, all);
-    }
-    response
-}
-
-/// Lets pages of any site read the answer: who asks shows a token, and no cookie says who they are.
-fn allowed(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, OPTIONS"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED_HEADERS));
-    headers.insert(
-        ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("retry-after, mainstay-code, x-requestid"),
-    );
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
-    response
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use uuid::Uuid;
 
 use super::App;
 use super::failure::{Failure, MEND_BODY, Native, tell};
+use super::pages::of_players;
 use crate::declare::named;
 
 /// The calls, and what describes them: a route that is not described cannot be written, since it is made of its description.
@@ -44,11 +45,16 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
         .merge(tokens::routes())
         .merge(accounts::routes())
         .merge(doctor::routes())
-        .merge(matching::routes())
         .merge(objects::routes())
         .merge(lobby::routes())
         .routes(routes!(openapi))
         .layer(axum::middleware::from_fn(tell))
+        .merge(for_players())
+}
+
+/// What players call from pages, too.
+fn for_players() -> OpenApiRouter<Arc<App>> {
+    matching::routes().layer(axum::middleware::from_fn(tell)).layer(axum::middleware::from_fn(of_players))
 }
 
 /// These calls, as a program reads them. Made from the code, and the same for everybody: it asks for no credentials.

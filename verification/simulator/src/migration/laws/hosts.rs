@@ -68,7 +68,8 @@ pub(in super::super) fn votes<G: Guards>(
         return Ok(());
     }
     let candidate = vote.candidate;
-    let is_said_again = world.oracle.elections.votes.contains_key(&(voter, vote.epoch));
+    let obeyed = world.peers[&voter].session().map_or(Epoch::FIRST, |it| it.ballot().epoch());
+    let has_vote = world.oracle.elections.has_voted(voter, candidate, obeyed.next());
     let given = *world.oracle.elections.votes.entry((voter, vote.epoch)).or_insert(candidate);
     ensure(given == candidate, "I1: nobody votes for two in one epoch", || {
         format!("{voter} for {given} and {candidate} in {}", vote.epoch)
@@ -99,7 +100,7 @@ pub(in super::super) fn votes<G: Guards>(
     // Of two who ask and have each waited for the other one lets the other go first, once. And whoever has this peer's vote is waited for.
     let asks = turns.has_asked(voter, session.ballot().epoch());
     ensure(
-        asks || is_said_again || !turns.has_let_go(voter, candidate),
+        asks || has_vote || !turns.has_let_go(voter, candidate),
         "nobody votes for whom it has waited for in vain before the rest had their turn",
         || format!("{voter} for {candidate} in {}", vote.epoch),
     )
