@@ -157,7 +157,9 @@ fn a_session_moves_over_a_transport_of_the_games_own() {
     };
     let (mut first, mut second, mut third) = (join(bob, 2), join(cat, 3), join(dan, 4));
     let all = &mut [&mut host, &mut first, &mut second, &mut third];
-    until("each votes, and has a way to each", all, |it| crate::is_linked(it, 4));
+    until("each votes, has a way to each, and expects the lowest channel of equals", all, |it| {
+        crate::is_linked(it, 4) && it.shown().is_some_and(|shown| shown.anticipated == Some(bob.id()))
+    });
     host.seat.say(To::Members, Way::Stream, b"ahoy".to_vec()).unwrap();
     until("the host is heard", &mut [&mut first, &mut second, &mut third], |it| {
         it.heard.iter().any(|event| matches!(event, Event::FromHost { bytes, .. } if bytes == b"ahoy"))
@@ -167,7 +169,7 @@ fn a_session_moves_over_a_transport_of_the_games_own() {
     let survivors = &mut [&mut first, &mut second, &mut third];
     until("it moves", survivors, |it| it.moved().is_some());
     let moved: Vec<_> = survivors.iter().map(|it| it.moved()).collect();
-    assert_eq!(moved, vec![Some((Cause::Catastrophic, bob.id())); 3], "the lowest channel of equals");
+    assert_eq!(moved, vec![Some((Cause::Catastrophic, bob.id())); 3]);
 }
 
 /// What is no packet is refused to whoever brings it, and its link goes on.

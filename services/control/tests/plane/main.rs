@@ -14,6 +14,7 @@ mod entities;
 mod logs;
 mod native;
 mod operating;
+mod pages;
 mod played;
 mod playfab;
 mod queues;
