@@ -185,9 +185,11 @@ pub(in super::super) fn is_obeyed<G: Guards>(world: &mut World<G>, id: PeerId) -
     // Under a lobby that takes its word, and it is asked once a second.
     let within = if world.has_lobby() { 2 * HEEDED_WITHIN } else { HEEDED_WITHIN };
     let since = world.now.saturating_sub(within);
+    // While it stood still its clock may have, too: by that it rests from being certified.
+    let thawed = world.peers[&id].froze.unwrap_or_default();
     if confirmed > since
         || world.has_lobby_been_away_since(since)
-        || world.oracle.obeyed.get(&id).is_none_or(|at| *at + RENEWED_EVERY > since)
+        || world.oracle.obeyed.get(&id).is_none_or(|at| (*at).max(thawed) + RENEWED_EVERY > since)
     {
         return Ok(());
     }
