@@ -57,7 +57,8 @@ impl Turns {
         }
         let let_go = self.let_go.entry(id).or_default();
         match (before, awaited) {
-            (Some(before), awaited) if awaited != Some(before) && now >= since + TURN => {
+            // Whoever falls silent in the very moment in which its turn is over has been waited for no longer: another takes its place at once.
+            (Some(before), None) if now >= since + TURN => {
                 let_go.insert(before);
             }
             // All had their turn.
