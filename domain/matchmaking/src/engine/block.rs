@@ -18,8 +18,8 @@ pub(super) const BLOCK: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(u64);
 
-/// So many keys take a line of memory.
-const A_LINE: usize = 64 / size_of::<Key>();
+/// So many words take a line of memory.
+const A_LINE: usize = 8;
 /// Sizes from 1 on; nothing is asked where there is room for more.
 const SIZES: usize = 8;
 /// Most games have no more regions.
@@ -122,8 +122,10 @@ impl Summary {
     }
 }
 
-/// A block: its entries in order, with gaps between them.
+/// A block: its entries in order, with gaps between them. What is asked of all of it takes one line of memory; of keys numbers stand
+/// apart from arrivals, since whoever walks seeks numbers, and reads the arrivals of those alone whom it meets.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub(super) struct Block {
     /// Which slots are no gaps.
     live: u64,
@@ -131,14 +133,15 @@ pub(super) struct Block {
     len: usize,
     /// Entries.
     count: usize,
-    /// Beyond those [`Key::END`], so that all slots can be searched without asking how many there are.
-    keys: [Key; BLOCK],
+    /// Removals since the summary was made.
+    stale: usize,
+    pub summary: Summary,
+    /// Beyond those that of [`Key::END`], so that all slots can be searched without asking how many there are.
+    numbers: [i64; BLOCK],
+    arrivals: [u64; BLOCK],
     handles: [Handle; BLOCK],
     /// Who has which mark; of gaps it says nothing.
     marks: [u64; MARKS],
-    pub summary: Summary,
-    /// Removals since the summary was made.
-    stale: usize,
 }
 
 impl Block {
@@ -147,11 +150,12 @@ impl Block {
             live: 0,
             len: 0,
             count: 0,
-            keys: [Key::END; BLOCK],
+            stale: 0,
+            summary: Summary::empty(totals),
+            numbers: [Key::END.number(); BLOCK],
+            arrivals: [Key::END.arrival(); BLOCK],
             handles: [0; BLOCK],
             marks: [0; MARKS],
-            summary: Summary::empty(totals),
-            stale: 0,
         }
     }
 
@@ -160,7 +164,8 @@ impl Block {
         let mut block = Self::new(totals);
         let mut marks = [0; BLOCK];
         for (slot, entry) in entries.iter().enumerate().take(BLOCK) {
-            (block.keys[slot], block.handles[slot], marks[slot]) = (entry.key, entry.handle, entry.marks.0);
+            block.set_key(slot, entry.key);
+            (block.handles[slot], marks[slot]) = (entry.handle, entry.marks.0);
             block.summary.add(entry, |rule| total(entry.handle, rule));
         }
         turn(&mut marks);
@@ -185,11 +190,19 @@ impl Block {
     }
 
     pub(super) const fn key(&self, slot: usize) -> Key {
-        self.keys[slot]
+        Key::new(self.numbers[slot], self.arrivals[slot])
+    }
+
+    const fn set_key(&mut self, slot: usize, key: Key) {
+        (self.numbers[slot], self.arrivals[slot]) = (key.number(), key.arrival());
     }
 
     pub(super) const fn number(&self, slot: usize) -> i64 {
-        self.keys[slot].number()
+        self.numbers[slot]
+    }
+
+    pub(super) const fn arrival(&self, slot: usize) -> u64 {
+        self.arrivals[slot]
     }
 
     pub(super) const fn handle(&self, slot: usize) -> Handle {
@@ -202,45 +215,56 @@ impl Block {
     }
 
     pub(super) fn eldest(&self) -> Option<u64> {
-        self.slots().map(|slot| self.keys[slot].arrival()).min()
+        self.slots().map(|slot| self.arrivals[slot]).min()
     }
 
     /// Reads something of each part of it, so that it is near when it is needed.
     pub(super) fn touch(&self) -> u64 {
-        let keys = self.keys.iter().step_by(BLOCK / 8).fold(self.live, |all, key| all ^ key.arrival());
-        let marks = self.marks.iter().step_by(MARKS / 5).fold(keys, |all, word| all ^ word);
-        self.handles.iter().step_by(BLOCK / 4).fold(marks, |all, handle| all ^ u64::from(*handle))
+        let numbers = lines(&self.numbers).fold(self.live, |all, number| all ^ number.cast_unsigned());
+        let arrivals = lines(&self.arrivals).fold(numbers, |all, arrival| all ^ arrival);
+        let marks = lines(&self.marks).fold(arrivals, |all, word| all ^ word);
+        self.handles.iter().step_by(2 * A_LINE).fold(marks, |all, handle| all ^ u64::from(*handle))
+    }
+
+    /// The same for whoever seeks a number, and goes on from there: what lies beside that is asked for when it is found.
+    pub(super) fn touch_to_seek(&self) -> u64 {
+        let numbers = lines(&self.numbers).fold(self.live, |all, number| all ^ number.cast_unsigned());
+        lines(&self.marks).fold(numbers, |all, word| all ^ word)
+    }
+
+    /// The same of what is beside a slot.
+    pub(super) fn touch_beside(&self, slot: usize) -> u64 {
+        let (here, before) = (slot % BLOCK, slot.saturating_sub(1) % BLOCK);
+        self.arrivals[here] ^ self.arrivals[before] ^ u64::from(self.handles[here] ^ self.handles[before])
     }
 
     /// The same for whoever comes from below, and seldom goes far.
     pub(super) fn touch_lowest(&self) -> u64 {
-        self.touch_from(0, [A_LINE, 2 * A_LINE])
+        self.touch_from(0)
     }
 
     /// The same for whoever comes from above.
     pub(super) fn touch_highest(&self) -> u64 {
-        let last = self.len.saturating_sub(1) % BLOCK;
-        self.touch_from(last, [last.saturating_sub(A_LINE), last.saturating_sub(2 * A_LINE)])
+        self.touch_from(self.len.saturating_sub(1) % BLOCK)
     }
 
-    /// What is asked of all, the first key, and some slots.
-    fn touch_from(&self, slot: usize, next: [usize; 2]) -> u64 {
-        let [one, other] = next.map(|slot| self.keys[slot].arrival());
-        let keys = self.keys[0].arrival() ^ self.keys[slot].arrival() ^ one ^ other;
-        let rest = self.live ^ self.summary.marks ^ u64::from(self.handles[slot]);
-        self.marks.iter().step_by(MARKS / 5).fold(keys ^ rest, |all, word| all ^ word)
+    /// What is asked of all, the first number, and some slots.
+    fn touch_from(&self, slot: usize) -> u64 {
+        let numbers = (self.numbers[0] ^ self.numbers[slot]).cast_unsigned();
+        let rest = self.live ^ self.arrivals[slot] ^ u64::from(self.handles[slot]);
+        lines(&self.marks).fold(numbers ^ rest, |all, word| all ^ word)
     }
 
     /// The first entry of some slots.
     pub(super) fn first_of(&self, slots: u64) -> Option<(Key, Handle)> {
         let slot = self.slots_of(slots)?.trailing_zeros() as usize;
-        Some((self.keys[slot], self.handles[slot]))
+        Some((self.key(slot), self.handles[slot]))
     }
 
     /// The last entry of some slots.
     pub(super) fn last_of(&self, slots: u64) -> Option<(Key, Handle)> {
         let slot = 63 - self.slots_of(slots)?.leading_zeros() as usize;
-        Some((self.keys[slot], self.handles[slot]))
+        Some((self.key(slot), self.handles[slot]))
     }
 
     fn slots_of(&self, slots: u64) -> Option<u64> {
@@ -249,16 +273,12 @@ impl Block {
 
     /// How many slots are before a key.
     pub(super) fn before(&self, key: Key) -> usize {
-        let mut from = 0;
-        // Of each quarter, and of a quarter of that, the last.
-        for quarter in [BLOCK / 4, BLOCK / 16] {
-            let last = |at: usize| usize::from(self.keys[(from + at * quarter - 1) % BLOCK] < key);
-            let passed = last(1) + last(2) + last(3);
-            from += passed * quarter;
-        }
-        let is_before = |at: usize| usize::from(self.keys[(from + at) % BLOCK] < key);
-        let passed = is_before(0) + is_before(1) + is_before(2);
-        from + passed + usize::from(passed == 3 && self.keys[(from + 3) % BLOCK] < key)
+        how_many(|slot| self.key(slot) < key)
+    }
+
+    /// How many slots are before a number.
+    pub(super) fn before_number(&self, number: i64) -> usize {
+        how_many(|slot| self.numbers[slot] < number)
     }
 
     /// The slot of a key's entry.
@@ -269,7 +289,7 @@ impl Block {
 
     /// Whether the entry of a key is in a slot.
     pub(super) fn has(&self, slot: usize, key: Key) -> bool {
-        slot < self.len && self.keys[slot % BLOCK] == key && self.live >> slot & 1 == 1
+        slot < self.len && self.key(slot % BLOCK) == key && self.live >> slot & 1 == 1
     }
 
     /// Puts an entry in, where it is not [full](Self::is_full); says into which slot.
@@ -278,7 +298,7 @@ impl Block {
             self.close_gaps();
         }
         let slot = self.make_room(self.before(entry.key));
-        self.keys[slot] = entry.key;
+        self.set_key(slot, entry.key);
         self.handles[slot] = entry.handle;
         self.live |= 1 << slot;
         self.count += 1;
@@ -295,7 +315,8 @@ impl Block {
                 return gap;
             }
         }
-        self.keys.copy_within(at..self.len, at + 1);
+        self.numbers.copy_within(at..self.len, at + 1);
+        self.arrivals.copy_within(at..self.len, at + 1);
         self.handles.copy_within(at..self.len, at + 1);
         // What is added to itself moves up by one, and leaves a nought.
         let moved = !below(at);
@@ -350,15 +371,22 @@ impl Block {
         before != self.summary
     }
 
+    /// Nobody is in a slot from one on.
+    fn clear_keys(&mut self, from: usize) {
+        self.numbers[from..].fill(Key::END.number());
+        self.arrivals[from..].fill(Key::END.arrival());
+    }
+
     fn close_gaps(&mut self) {
         let mut kept = 0;
         for slot in self.slots() {
-            (self.keys[kept], self.handles[kept]) = (self.keys[slot], self.handles[slot]);
+            self.set_key(kept, self.key(slot));
+            self.handles[kept] = self.handles[slot];
             kept += 1;
         }
         let moves = Closing::new(self.live);
         self.marks.iter_mut().for_each(|word| *word = moves.close(*word));
-        self.keys[kept..].fill(Key::END);
+        self.clear_keys(kept);
         self.len = kept;
         self.live = below(kept);
     }
@@ -366,9 +394,10 @@ impl Block {
     /// Moves the entries from `at` on into a new block; there are no gaps.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         let mut upper = Self::new(self.summary.totals_min.len());
-        upper.keys[..self.len - at].copy_from_slice(&self.keys[at..self.len]);
+        upper.numbers[..self.len - at].copy_from_slice(&self.numbers[at..self.len]);
+        upper.arrivals[..self.len - at].copy_from_slice(&self.arrivals[at..self.len]);
         upper.handles[..self.len - at].copy_from_slice(&self.handles[at..self.len]);
-        self.keys[at..].fill(Key::END);
+        self.clear_keys(at);
         let moved = |word: u64| if at < BLOCK { word >> at } else { 0 };
         upper.marks = self.marks.map(moved);
         (upper.len, upper.live) = (self.len - at, moved(self.live));
@@ -382,7 +411,8 @@ impl Block {
         self.close_gaps();
         next.close_gaps();
         let (from, count) = (self.len, next.len);
-        self.keys[from..from + count].copy_from_slice(&next.keys[..count]);
+        self.numbers[from..from + count].copy_from_slice(&next.numbers[..count]);
+        self.arrivals[from..from + count].copy_from_slice(&next.arrivals[..count]);
         self.handles[from..from + count].copy_from_slice(&next.handles[..count]);
         for (word, upper) in self.marks.iter_mut().zip(next.marks) {
             *word = *word & self.live | (upper & next.live) << from;
@@ -426,6 +456,24 @@ impl Block {
             left & bits(*asked).fold(0, |any, mark| any | self.marks[mark as usize])
         })
     }
+}
+
+/// One word of each line.
+fn lines<T: Copy, const WORDS: usize>(words: &[T; WORDS]) -> impl Iterator<Item = T> {
+    words.iter().step_by(A_LINE).copied()
+}
+
+/// How many slots are before a point. Of each quarter, and of a quarter of that, the last is asked, three that do not wait for each other at
+/// a time.
+fn how_many(is_before: impl Fn(usize) -> bool) -> usize {
+    let is_before = |slot: usize| usize::from(is_before(slot % BLOCK));
+    let mut from = 0;
+    for quarter in [BLOCK / 4, BLOCK / 16] {
+        let last = |at: usize| is_before(from + at * quarter - 1);
+        from += (last(1) + last(2) + last(3)) * quarter;
+    }
+    let passed = is_before(from) + is_before(from + 1) + is_before(from + 2);
+    from + passed + usize::from(passed == 3 && is_before(from + 3) == 1)
 }
 
 /// Brings the bits that are kept of a word together at its lower end. How far each has to go is found once for many words, as the sum of

@@ -82,11 +82,7 @@ impl<'a> Census<'a> {
 }
 
 fn up_to(block: &Block, high: i64) -> u64 {
-    if block.number(block.len() - 1) <= high {
-        u64::MAX
-    } else {
-        below(block.before(Key::new(high, u64::MAX)))
-    }
+    if block.number(block.len() - 1) <= high { u64::MAX } else { below(block.before_number(high + 1)) }
 }
 
 impl Index {

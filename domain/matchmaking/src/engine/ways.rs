@@ -2,7 +2,6 @@
 
 use super::block::{Block, Filter, below};
 use super::index::{Index, Place};
-use super::key::Key;
 use super::slab::{Handle, WILD};
 use super::spot::Spot;
 use super::walk::{Met, Window};
@@ -244,7 +243,7 @@ impl<'a> Ground<'a> {
         let Down { run, at, left, .. } = *down;
         let (first_run, first) = self.index.first_block_of(number, (run, at));
         let block = self.block(first_run, first);
-        let before = below(block.before(Key::new(number, 0)));
+        let before = below(block.before_number(number));
         let (here, last) = if (first_run, first) == (run, at) {
             (left, None)
         } else {
@@ -268,8 +267,7 @@ impl<'a> Ground<'a> {
 
     #[inline]
     fn head(&self, (run, at): (usize, usize), block: &Block, slot: usize) -> Head {
-        let key = block.key(slot);
-        let order = order(self.away(key.number()), key.arrival());
+        let order = order(self.away(block.number(slot)), block.arrival(slot));
         let spot = Spot { run: run as u32, block: at as u16, slot: slot as u16 };
         Head { order, handle: Some(block.handle(slot)), spot }
     }
