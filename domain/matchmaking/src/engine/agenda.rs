@@ -283,10 +283,10 @@ impl Agenda {
         for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
             let Some(step) = self.step(*lane).filter(|step| *step >= first) else { continue };
             for (handle, arrival) in &self.lanes[*lane] {
-                let row = slab.get(*handle);
-                if low(row.arrival()) != *arrival || self.back.contains_key(handle) {
+                if !is_there(slab, *handle, *arrival) || self.back.contains_key(handle) {
                     continue;
                 }
+                let row = slab.get(*handle);
                 let enters = self.moment(row.since(), row.shape().kind, row.arrival(), step);
                 if enters.is_none_or(|enters| enters.at != at) {
                     break;
@@ -303,10 +303,10 @@ impl Agenda {
         let mut due = Vec::new();
         for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
             for (handle, arrival) in &self.lanes[*lane] {
-                let row = slab.get(*handle);
-                if low(row.arrival()) != *arrival || self.back.contains_key(handle) {
+                if !is_there(slab, *handle, *arrival) || self.back.contains_key(handle) {
                     continue;
                 }
+                let row = slab.get(*handle);
                 if self.cursor(row, *lane).is_none_or(|cursor| cursor.at != at) {
                     break;
                 }
@@ -336,7 +336,7 @@ impl Agenda {
 
     fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
-            if low(slab.arrival(handle)) == arrival
+            if is_there(slab, handle, arrival)
                 && (self.back.is_empty() || !self.back.contains_key(&handle))
                 && let Some(cursor) = self.cursor(slab.get(handle), lane)
             {
@@ -356,6 +356,12 @@ impl Agenda {
             front.into_iter().chain(self.late.keys().next().copied()).min()
         }
     }
+}
+
+/// Whether a ticket has not left. Most who are passed over have, and nobody else has come to their rows.
+#[inline]
+fn is_there(slab: &Slab, handle: Handle, arrival: u32) -> bool {
+    slab.is_used(handle) && low(slab.get(handle).arrival()) == arrival
 }
 
 /// Tells a ticket from a later one in the same row: 2^32 tickets do not come within one step.

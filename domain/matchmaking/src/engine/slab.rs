@@ -21,8 +21,6 @@ pub(super) const ANY_TEXT: u64 = u64::MAX;
 pub(super) const MIXED_TEXT: u64 = u64::MAX - 1;
 /// A region that was not measured.
 pub(super) const UNMEASURED: u16 = u16::MAX;
-/// The arrival of a free row.
-const FREE_ROW: u64 = u64::MAX;
 
 const ARRIVAL: usize = 0;
 const SHAPE: usize = 1;
@@ -216,6 +214,8 @@ pub(super) struct Slab {
     chunks: Vec<Chunk>,
     rows: usize,
     free: Vec<Handle>,
+    /// Which rows are in use, one bit each: whoever asks only for that reads no row.
+    used: Vec<u64>,
 }
 
 /// Rows next to each other, and behind them since when each waits. The first begins a cache line, so that no row of a line's length takes
@@ -268,7 +268,7 @@ pub(super) struct New<'a> {
 
 impl Slab {
     pub(super) const fn new(layout: Layout) -> Self {
-        Self { layout, chunks: Vec::new(), rows: 0, free: Vec::new() }
+        Self { layout, chunks: Vec::new(), rows: 0, free: Vec::new(), used: Vec::new() }
     }
 
     pub(super) const fn layout(&self) -> &Layout {
@@ -315,6 +315,7 @@ impl Slab {
         let (chunk, at) = (handle as usize / CHUNK, handle as usize % CHUNK);
         let place = self.chunks[chunk].since(at, &self.layout);
         self.chunks[chunk].words[place] = since;
+        self.used[handle as usize / 64] |= 1 << (handle % 64);
         let words = self.chunks[chunk].row_mut(at, &self.layout);
         (words[ARRIVAL], words[SHAPE]) = (arrival, shape.word());
         New { handle, layout: &self.layout, words }
@@ -324,6 +325,7 @@ impl Slab {
     fn grow(&mut self) -> Handle {
         if self.rows == self.chunks.len() * CHUNK {
             self.chunks.push(Chunk::new(&self.layout));
+            self.used.resize(self.chunks.len() * CHUNK / 64, 0);
         }
         self.rows += 1;
         u32::try_from(self.rows - 1).unwrap_or(u32::MAX)
@@ -336,7 +338,7 @@ impl Slab {
 
     #[inline]
     pub(super) fn remove(&mut self, handle: Handle) {
-        self.row_mut(handle).1[ARRIVAL] = FREE_ROW;
+        self.used[handle as usize / 64] &= !(1 << (handle % 64));
         self.free.push(handle);
     }
 
@@ -346,17 +348,15 @@ impl Slab {
         Ref { words, slab: self, handle }
     }
 
-    /// The arrival of whoever has a row; after all others where it is free.
+    /// Whether a row is in use.
     #[inline]
-    pub(super) fn arrival(&self, handle: Handle) -> u64 {
-        let chunk = &self.chunks[handle as usize / CHUNK];
-        chunk.words[chunk.from + handle as usize % CHUNK * self.layout.stride + ARRIVAL]
+    pub(super) fn is_used(&self, handle: Handle) -> bool {
+        self.used[handle as usize / 64] >> (handle % 64) & 1 == 1
     }
 
     /// All rows in use.
     pub(super) fn all(&self) -> impl Iterator<Item = Ref<'_>> {
-        let rows = (0_u32..).take(self.rows).map(|handle| self.get(handle));
-        rows.filter(|row| row.arrival() != FREE_ROW)
+        (0_u32..).take(self.rows).filter(|handle| self.is_used(*handle)).map(|handle| self.get(handle))
     }
 
     /// Has rows brought near, all of them at a time.
@@ -391,7 +391,9 @@ impl Slab {
     /// Bytes held, whether in use or kept for later.
     pub(super) fn bytes(&self) -> usize {
         let words = CHUNK * (self.layout.stride + 1) + LINE - 1;
-        self.chunks.len() * (words * 8 + size_of::<Chunk>()) + self.free.capacity() * 4
+        self.chunks.len() * (words * 8 + size_of::<Chunk>())
+            + self.free.capacity() * 4
+            + self.used.capacity() * 8
     }
 }
 
