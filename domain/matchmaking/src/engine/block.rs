@@ -160,17 +160,22 @@ impl Block {
     }
 
     /// Of entries in order, no more than it holds.
-    pub(super) fn of(totals: usize, entries: &[Entry], total: impl Fn(Handle, usize) -> i64) -> Self {
+    pub(super) fn of<'a>(
+        totals: usize,
+        entries: impl Iterator<Item = &'a Entry>,
+        total: impl Fn(Handle, usize) -> i64,
+    ) -> Self {
         let mut block = Self::new(totals);
         let mut marks = [0; BLOCK];
-        for (slot, entry) in entries.iter().enumerate().take(BLOCK) {
+        for (slot, entry) in entries.take(BLOCK).enumerate() {
+            block.len = slot + 1;
             block.set_key(slot, entry.key);
             (block.handles[slot], marks[slot]) = (entry.handle, entry.marks.0);
             block.summary.add(entry, |rule| total(entry.handle, rule));
         }
         turn(&mut marks);
         block.marks.copy_from_slice(&marks[..MARKS]);
-        (block.len, block.count) = (entries.len().min(BLOCK), entries.len().min(BLOCK));
+        block.count = block.len;
         block.live = below(block.len);
         block
     }

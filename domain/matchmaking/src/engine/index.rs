@@ -141,14 +141,18 @@ impl Index {
             return;
         }
         let mut coming = core::mem::take(&mut self.coming);
-        order::sort(&mut coming);
         if self.len == 0 {
-            self.build(&coming, slab);
+            // A crowd is put down where it belongs, and not in order before that.
+            let turns = order::turns(&mut coming);
+            let turn = |turn: usize| &coming[turns.place(turn)];
+            self.build(coming.len(), turn, slab);
             if let Some(equals) = &mut equals {
-                let pairs = coming.windows(2).filter(|two| two[0].key.number() == two[1].key.number());
+                let pairs = (1..coming.len()).map(|next| [turn(next - 1), turn(next)]);
+                let pairs = pairs.filter(|[one, other]| one.key.number() == other.key.number());
                 equals.extend(pairs.flatten().map(|entry| entry.handle));
             }
         } else {
+            order::sort(&mut coming);
             for entries in coming.chunks(FETCHED) {
                 let places = self.fetch(entries);
                 for (entry, place) in entries.iter().zip(places) {
@@ -213,17 +217,20 @@ impl Index {
         [before, after]
     }
 
-    /// Of entries in order, where there are none yet.
-    fn build(&mut self, entries: &[Entry], slab: &Slab) {
-        (self.heads, self.runs, self.len) = (Vec::new(), Vec::new(), entries.len());
-        for entries in entries.chunks(BUILT * RUN / 2) {
-            let blocks = entries.chunks(BUILT).map(|entries| {
+    /// Of so many entries in order, where there are none yet.
+    fn build<'a>(&mut self, count: usize, entry: impl Fn(usize) -> &'a Entry, slab: &Slab) {
+        (self.heads, self.runs, self.len) = (Vec::new(), Vec::new(), count);
+        for from in (0..count).step_by(BUILT * RUN / 2) {
+            let firsts = (from..count.min(from + BUILT * RUN / 2)).step_by(BUILT);
+            let blocks = firsts.clone().map(|first| {
+                let entries = (first..count.min(first + BUILT)).map(&entry);
                 Box::new(Block::of(self.totals, entries, |handle, rule| slab.get(handle).total(rule)))
             });
-            let heads: Vec<Key> = entries.iter().step_by(BUILT).map(|entry| entry.key).collect();
+            let blocks = blocks.collect();
+            let heads: Vec<Key> = firsts.map(|first| entry(first).key).collect();
             self.heads.push(heads[0]);
             let summary = Summary::empty(self.totals);
-            let mut run = Run { heads, blocks: blocks.collect(), summary, narrowed: 0 };
+            let mut run = Run { heads, blocks, summary, narrowed: 0 };
             run.summarise();
             self.runs.push(run);
         }
@@ -260,7 +267,7 @@ impl Index {
     /// Puts an entry into the block it belongs into; says where it ended up.
     fn insert_at(&mut self, place: Option<(usize, usize)>, entry: &Entry, slab: &Slab) -> Place {
         let Some((mut run_at, mut block_at)) = place else {
-            self.build(core::slice::from_ref(entry), slab);
+            self.build(1, |_| entry, slab);
             return Place { run: 0, block: 0, slot: 0 };
         };
         self.len += 1;

@@ -11,9 +11,41 @@ const DEALT_MIN: usize = 512;
 const DIGIT: u32 = 9;
 const DIGITS: usize = 1 << DIGIT;
 
+/// In which order entries come.
+#[derive(Debug)]
+pub(super) enum Turns {
+    /// As they stand.
+    AsTheyStand,
+    /// Each word ends with the place of the next.
+    Dealt {
+        words: Vec<u64>,
+        /// Which bits of it that is.
+        places: u64,
+    },
+}
+
+impl Turns {
+    /// Where the entry of a turn stands.
+    #[inline]
+    pub(super) fn place(&self, turn: usize) -> usize {
+        match self {
+            Self::AsTheyStand => turn,
+            Self::Dealt { words, places } => (words[turn] & places) as usize,
+        }
+    }
+}
+
 /// Sorts by key.
 pub(super) fn sort(entries: &mut Vec<Entry>) {
-    let Some(first) = entries.first().map(|entry| entry.key.rank()) else { return };
+    let turns = turns(entries);
+    if matches!(turns, Turns::Dealt { .. }) {
+        *entries = (0..entries.len()).map(|turn| entries[turns.place(turn)]).collect();
+    }
+}
+
+/// The order of keys. Few are put into it, many stay where they are.
+pub(super) fn turns(entries: &mut [Entry]) -> Turns {
+    let Some(first) = entries.first().map(|entry| entry.key.rank()) else { return Turns::AsTheyStand };
     let differing = entries.iter().fold(0, |bits, entry| bits | (entry.key.rank() ^ first));
     let lowest = differing.trailing_zeros();
     let width = u64::BITS.saturating_sub(differing.leading_zeros() + lowest);
@@ -22,18 +54,17 @@ pub(super) fn sort(entries: &mut Vec<Entry>) {
     let in_turn = || entries.is_sorted_by_key(|entry| entry.key.arrival());
     if entries.len() < DEALT_MIN || width == 0 || width + place_bits > u64::BITS || !in_turn() {
         entries.sort_unstable_by_key(|entry| entry.key);
-        return;
+        return Turns::AsTheyStand;
     }
     let number = |entry: &Entry| entry.key.rank() >> lowest & (u64::MAX >> (u64::BITS - width));
     let words = (0_u64..).zip(entries.iter()).map(|(place, entry)| number(entry) << place_bits | place);
     let mut words: Vec<u64> = words.collect();
-    let mut dealt = words.clone();
+    let mut dealt = alloc::vec![0; words.len()];
     for round in 0..width.div_ceil(DIGIT) {
         deal(&words, &mut dealt, place_bits + round * DIGIT);
         core::mem::swap(&mut words, &mut dealt);
     }
-    let places = (1_usize << place_bits) - 1;
-    *entries = words.iter().map(|word| entries[*word as usize & places]).collect();
+    Turns::Dealt { words, places: (1 << place_bits) - 1 }
 }
 
 /// Orders words by the digit that begins at a bit, and leaves those of one digit as they are.
