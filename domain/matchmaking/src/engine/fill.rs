@@ -213,19 +213,18 @@ impl Searcher {
         self.unranked.clear();
         self.unranked.extend_from_slice(candidates);
         // Of so few it costs less to count who is nearer than to guess at each step of a sort.
-        let mut taken = 0_u128;
+        let mut taken = [false; NEAR_MAX];
         for (candidate, own) in self.unranked.iter().zip(&self.order) {
             let nearer: u64 = self.order.iter().map(|other| u64::from(other < own)).sum();
             let (mut place, mut candidate) = (usize::try_from(nearer).unwrap_or(usize::MAX), *candidate);
             // Who is as near stands there already: the elder comes first.
-            while taken >> place & 1 == 1 {
+            while core::mem::replace(&mut taken[place % NEAR_MAX], true) {
                 if card(&candidate).arrival < card(&candidates[place]).arrival {
                     core::mem::swap(&mut candidate, &mut candidates[place]);
                 }
                 place += 1;
             }
             candidates[place] = candidate;
-            taken |= 1 << place;
         }
     }
 
