@@ -24,7 +24,8 @@ pub(super) struct Rank<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slack {
     region: u32,
-    word: usize,
+    word: u32,
+    shift: u32,
     slack: u32,
 }
 
@@ -52,10 +53,12 @@ impl<'a> Rank<'a> {
         let cards = (lists && others == 0 && plan.numbers.len() <= 1).then_some(by_cards);
         slacks.clear();
         if plan.region.is_some() {
-            let measured = own.regions & seed.measured();
+            // Where there is a limit, those within it were measured.
+            let measured = if own.regions == u64::MAX { seed.measured() } else { own.regions };
             slacks.extend(bits(measured).map(|region| Slack {
                 region,
-                word: region as usize / 4,
+                word: region / 4,
+                shift: region % 4 * 16,
                 slack: limits.latency_scale.saturating_sub(seed.latency(region as usize).into()),
             }));
         }
@@ -97,7 +100,7 @@ impl<'a> Rank<'a> {
         }
         let latencies = candidate.latencies();
         let within = |it: &Slack| {
-            let latency = latencies[it.word] >> (it.region % 4 * 16) & 0xffff;
+            let latency = latencies[it.word as usize] >> it.shift & 0xffff;
             let slack = allowed.saturating_sub(latency as u32).min(it.slack);
             slack & ((card.regions >> (it.region % 64) & 1) as u32).wrapping_neg()
         };
