@@ -233,8 +233,7 @@ impl Block {
 
     /// The same for whoever seeks a number, and goes on from there: what lies beside that is asked for when it is found.
     pub(super) fn touch_to_seek(&self) -> u64 {
-        let numbers = lines(&self.numbers).fold(self.live, |all, number| all ^ number.cast_unsigned());
-        lines(&self.marks).fold(numbers, |all, word| all ^ word)
+        lines(&self.numbers).fold(self.live, |all, number| all ^ number.cast_unsigned())
     }
 
     /// The same of what is beside a slot.
@@ -253,11 +252,10 @@ impl Block {
         self.touch_from(self.len.saturating_sub(1) % BLOCK)
     }
 
-    /// What is asked of all, the first number, and some slots.
+    /// What is asked of all, the first number, and some slots. Of marks those are read at once that a filter asks for.
     fn touch_from(&self, slot: usize) -> u64 {
         let numbers = (self.numbers[0] ^ self.numbers[slot]).cast_unsigned();
-        let rest = self.live ^ self.arrivals[slot] ^ u64::from(self.handles[slot]);
-        lines(&self.marks).fold(numbers ^ rest, |all, word| all ^ word)
+        numbers ^ self.live ^ self.arrivals[slot] ^ u64::from(self.handles[slot])
     }
 
     /// The first entry of some slots.

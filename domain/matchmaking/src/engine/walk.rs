@@ -60,9 +60,9 @@ impl<'a> Walk<'a> {
                 // Both ways begin in one block. All of it is asked of the memory at once, and not as one answer leads to the next.
                 let block = ground.block(run, at);
                 core::hint::black_box(block.touch_to_seek());
+                let here = ground.mask(block);
                 let slot = block.before_number(from);
                 core::hint::black_box(block.touch_beside(slot));
-                let here = ground.mask(block);
                 // Where few are left on a side, what is beyond is asked for as well.
                 if (here & !below(slot)).count_ones() < FEW {
                     ground.fetch_above(run, at);
