@@ -45,14 +45,18 @@ pub(super) fn sort(entries: &mut Vec<Entry>) {
 
 /// The order of keys. Few are put into it, many stay where they are.
 pub(super) fn turns(entries: &mut [Entry]) -> Turns {
-    let Some(first) = entries.first().map(|entry| entry.key.rank()) else { return Turns::AsTheyStand };
-    let differing = entries.iter().fold(0, |bits, entry| bits | (entry.key.rank() ^ first));
+    let Some(first) = entries.first().map(|entry| entry.key) else { return Turns::AsTheyStand };
+    // Those of one number stay as they came: so that has to be the order of their arrivals.
+    let (mut differing, mut before, mut in_turn) = (0, first.arrival(), true);
+    for key in entries.iter().map(|entry| entry.key) {
+        differing |= key.rank() ^ first.rank();
+        in_turn &= before <= key.arrival();
+        before = key.arrival();
+    }
     let lowest = differing.trailing_zeros();
     let width = u64::BITS.saturating_sub(differing.leading_zeros() + lowest);
     let place_bits = usize::BITS - entries.len().leading_zeros();
-    // Those of one number stay as they came: so that has to be the order of their arrivals.
-    let in_turn = || entries.is_sorted_by_key(|entry| entry.key.arrival());
-    if entries.len() < DEALT_MIN || width == 0 || width + place_bits > u64::BITS || !in_turn() {
+    if entries.len() < DEALT_MIN || width == 0 || width + place_bits > u64::BITS || !in_turn {
         entries.sort_unstable_by_key(|entry| entry.key);
         return Turns::AsTheyStand;
     }
