@@ -9,6 +9,7 @@ use super::census::Marked;
 use super::key::Key;
 use super::lanes::bits;
 use super::slab::Handle;
+use super::squeeze::{Closing, turn};
 
 /// How many entries a block holds: as many as a word has bits.
 pub(super) const BLOCK: usize = 64;
@@ -479,57 +480,6 @@ fn how_many(is_before: impl Fn(usize) -> bool) -> usize {
     from + passed + usize::from(passed == 3 && is_before(from + 3) == 1)
 }
 
-/// Brings the bits that are kept of a word together at its lower end. How far each has to go is found once for many words, as the sum of
-/// ones, twos, fours and so on (Warren, *Hacker's Delight*, section 7-4).
-struct Closing {
-    kept: u64,
-    moved: [u64; 6],
-}
-
-impl Closing {
-    fn new(kept: u64) -> Self {
-        let (mut left, mut gaps) = (kept, !kept << 1);
-        let moved = core::array::from_fn(|by| {
-            // Before which bits there is an odd number of gaps.
-            let odd = [1, 2, 4, 8, 16, 32].iter().fold(gaps, |odd, step| odd ^ odd << step);
-            let moves = odd & left;
-            left = left ^ moves | moves >> (1 << by);
-            gaps &= !odd;
-            moves
-        });
-        Self { kept, moved }
-    }
-
-    fn close(&self, word: u64) -> u64 {
-        // Most queues have fewer regions and values than there are marks for.
-        if word & self.kept == 0 {
-            return 0;
-        }
-        let steps = self.moved.iter().enumerate();
-        steps.fold(word & self.kept, |word, (by, moved)| {
-            let moves = word & moved;
-            word ^ moves | moves >> (1 << by)
-        })
-    }
-}
-
-/// Turns a square of bits around: what was bit `a` of word `b` is bit `b` of word `a` (Warren, section 7-3). It costs a third of setting them
-/// one by one.
-fn turn(words: &mut [u64; BLOCK]) {
-    let mut lower = u64::MAX >> 32;
-    for half in [32, 16, 8, 4, 2, 1] {
-        lower ^= if half == 32 { 0 } else { lower << half };
-        for pair in words.chunks_exact_mut(half * 2) {
-            let (first, second) = pair.split_at_mut(half);
-            for (first, second) in first.iter_mut().zip(second) {
-                let crossed = (*first >> half ^ *second) & lower;
-                *first ^= crossed << half;
-                *second ^= crossed;
-            }
-        }
-    }
-}
-
 /// The lowest `count` bits.
 pub(super) const fn below(count: usize) -> u64 {
     if count >= BLOCK { u64::MAX } else { (1 << count) - 1 }
@@ -537,18 +487,27 @@ pub(super) const fn below(count: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn a_square_of_bits_is_turned_around() {
-        let words: [u64; BLOCK] =
-            core::array::from_fn(|at| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut turned = words;
-        turn(&mut turned);
-        for (at, word) in words.iter().enumerate() {
-            for (bit, other) in turned.iter().enumerate() {
-                assert_eq!(word >> bit & 1, other >> at & 1, "bit {bit} of word {at}");
-            }
+    proptest! {
+        /// Against asking each, gaps and all; of whole blocks, too.
+        #[test]
+        fn as_many_are_before_a_point_as_say_so(
+            mut keys in proptest::collection::vec((-3_i64..4, 0_u64..5), 0..=BLOCK),
+            gaps in any::<u64>(),
+            (number, arrival) in (-4_i64..5, 0_u64..6),
+        ) {
+            keys.sort_unstable();
+            let key = |(number, arrival): &(i64, u64)| Key::new(*number, *arrival);
+            let entries: Vec<Entry> =
+                keys.iter().map(|it| Entry { key: key(it), handle: 0, marks: Marks::new(1, 0, 0) }).collect();
+            let mut block = Block::of(0, entries.iter(), |_, _| 0);
+            (0..keys.len()).filter(|slot| gaps >> slot & 1 == 1).for_each(|slot| block.remove(slot));
+            let point = Key::new(number, arrival);
+            prop_assert_eq!(block.before(point), keys.iter().filter(|it| key(it) < point).count());
+            prop_assert_eq!(block.before_number(number), keys.iter().filter(|it| it.0 < number).count());
         }
     }
 }

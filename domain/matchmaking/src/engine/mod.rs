@@ -38,6 +38,7 @@ mod search;
 mod sides;
 mod slab;
 mod spot;
+mod squeeze;
 mod teams;
 #[cfg(test)]
 mod tests;
