@@ -227,6 +227,7 @@ impl Control {
             journal: config.journal,
             host: config.host,
             examining: Semaphore::new(1),
+            rehearsing: Arc::new(Semaphore::new(1)),
         });
         let sampling =
             samples.run(fleets.clone(), Arc::clone(&app.metrics), Arc::clone(&app.clock), closed.clone());

@@ -90,6 +90,8 @@ pub(crate) struct App {
     pub(crate) host: Arc<dyn HostChecks>,
     /// One examination at a time: each reads all that is kept.
     pub(crate) examining: Semaphore,
+    /// One rehearsal at a time: they are for people who try rules, and of those that take long each takes a core from players.
+    pub(crate) rehearsing: Arc<Semaphore>,
     /// How far machines are with what their servers run.
     pub(crate) installing: Installing,
 }

@@ -21,8 +21,8 @@ pub(crate) struct Pages {
 /// What players call of the native face.
 const NATIVE: Pages = Pages {
     methods: "GET, POST, PUT, DELETE, OPTIONS",
-    sends: "content-type, x-entitytoken, idempotency-key, last-event-id",
-    reads: "retry-after, mainstay-code, location",
+    sends: "content-type, x-entitytoken, idempotency-key",
+    reads: "retry-after, mainstay-code",
 };
 
 impl Pages {

@@ -16,7 +16,6 @@ use mainstay_wire::native::{
     WaterfallView,
 };
 use mainstay_wire::problem::Problem;
-use tokio::sync::Semaphore;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
@@ -113,9 +112,6 @@ async fn funnel(
     Ok(Json(judged.await.map_err(|panicked| Failure::internal(panicked.to_string()))?))
 }
 
-/// One rehearsal at a time: they are for people who try rules, and of those that take long each takes a core from players.
-static REHEARSALS: Semaphore = Semaphore::const_new(1);
-
 /// What the queue would do with some tickets, by its own rules or by others, without anybody waiting.
 #[utoipa::path(
     post,
@@ -156,7 +152,8 @@ async fn attempt(
         tickets.push((*ticket, title(), members(players)));
     }
     let within = asked.within_seconds;
-    let place = REHEARSALS.acquire().await.map_err(|closed| Failure::internal(closed.to_string()))?;
+    let place = Arc::clone(&app.rehearsing).acquire_owned().await;
+    let place = place.map_err(|closed| Failure::internal(closed.to_string()))?;
     // Whoever asked may be gone before it is over, or be told that it takes too long.
     let waits = Arc::new(());
     let waited_for = Arc::downgrade(&waits);
