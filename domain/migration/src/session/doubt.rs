@@ -15,7 +15,7 @@ use mainstay_core::Timestamp;
 use crate::message::{Body, Hears};
 use crate::session::circle::Round;
 use crate::session::crowd::MEMBER_LOST;
-use crate::session::vacancy::{Quorum, Vacancy};
+use crate::session::vacancy::{Host, Quorum, Vacancy};
 use crate::session::words::{Cause, WithoutMajority};
 use crate::session::{Contact, Leadership, Session};
 use crate::stages::Failure;
@@ -86,6 +86,30 @@ impl<G: Guards> Session<G> {
         {
             // Only the lobby can tell whether the other is gone. Where it is not, no game hears of this.
             self.claim_of_lobby(now, None);
+        }
+    }
+
+    /// While there is no host here. Most missed it for a moment only, or because it was about to give the session away and did not: then they hear it again, and whoever
+    /// does not is as cut off as if it had never given it up.
+    pub(super) fn watch_who_hear(&mut self, now: Timestamp) {
+        let Leadership::Vacant(vacancy) = &self.leadership else { return };
+        if vacancy.host != Host::Gone || now < vacancy.since + CUT_OFF {
+            return;
+        }
+        self.ask_round(now);
+        let (missing, hearing) = self.others_miss(now);
+        if hearing > 0 && missing < self.who_have_to_miss(now) {
+            self.fail(now, Cause::Catastrophic, Failure::CutOff);
+        }
+    }
+
+    /// While there is no host here: asks who comes next on the circle.
+    pub(super) fn ask_round(&mut self, now: Timestamp) {
+        let Leadership::Vacant(vacancy) = &self.leadership else { return };
+        if vacancy.asks.is_due(now) {
+            let (peers, round) = self.circle(now, vacancy.asks);
+            self.ask(now, peers);
+            self.change_vacancy(|vacancy| vacancy.asks = round);
         }
     }
 

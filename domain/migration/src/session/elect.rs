@@ -35,13 +35,10 @@ impl<G: Guards> Session<G> {
         self.watch_giver(now);
         self.watch_quorum(now);
         self.look_elsewhere(now);
+        self.watch_who_hear(now);
         let Leadership::Vacant(vacancy) = &self.leadership else { return };
         if vacancy.quorum == Quorum::Missing && self.config.arbiter == Arbiter::Majority {
-            if vacancy.asks.is_due(now) {
-                let (peers, round) = self.circle(now, vacancy.asks);
-                self.ask(now, peers);
-                self.change_vacancy(|vacancy| vacancy.asks = round);
-            }
+            self.ask_round(now);
             if self.others_miss(now).0 >= self.view().majority() {
                 self.change_vacancy(|vacancy| vacancy.quorum = Quorum::Majority);
             }

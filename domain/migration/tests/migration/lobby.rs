@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{
-    Ancestor, Announcement, Ballot, Beat, Body, CanBeHost, Cause, Descent, End, Epoch, Forged, Guarded,
-    Handover, Input, Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp, Standing,
-    StateHash, StateId, Tick, View, ViewId, WithoutMajority,
+    Ancestor, Announcement, Ballot, Beat, Body, CanBeHost, Cause, Descent, End, Epoch, Failure, Forged,
+    Guarded, Handover, Input, Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp,
+    Standing, StateHash, StateId, Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -174,6 +174,27 @@ fn whoever_is_left_by_host_and_lobby_goes_on_with_one_host() {
         assert_eq!(net.session(peer(id)).leader(), peer(2), "{id}");
         assert_eq!(net.seen[&peer(id)].reports.len(), 1, "{id}: {:?}", net.seen[&peer(id)].reports);
     }
+}
+
+/// CRYENGINE's `net_inactivitytimeout` (10 s): whoever missed its host alone, and gave it up because all others did for a moment, is as cut off once they hear
+/// it again as if it never had.
+#[test]
+fn whoever_alone_still_misses_a_host_that_stayed_is_cut_off() {
+    let mut net = of(5);
+    net.cut.insert((peer(1), peer(5)));
+    net.run(Duration::from_secs(3));
+    assert!(net.seen.values().all(|seen| seen.stages.is_empty()), "nobody moves for one deaf peer");
+    // The successor never gets the last state, so the host keeps the session.
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::State(_)) { 60_000 } else { 20 });
+    let last = last_state(&net, 1);
+    net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Lobby, last });
+    net.run(Duration::from_secs(1));
+    assert_ne!(net.stages(peer(5)), [], "it gave its host up with all others");
+    net.run(Duration::from_secs(12));
+    let deaf = &net.seen[&peer(5)].reports;
+    assert_eq!(deaf.len(), 1, "{deaf:?}");
+    assert_eq!(deaf[0].outcome, Outcome::Terminated(Failure::CutOff));
+    assert!((1..=4).all(|id| net.session(peer(id)).leader() == peer(1)));
 }
 
 /// A planned leave is one swap at the lobby, and nothing is lost.

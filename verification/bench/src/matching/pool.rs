@@ -76,15 +76,17 @@ impl Pool {
         self.put(facts, since, self.engine.max(), None)
     }
 
-    /// A ticket is cancelled, or gives up, if it still waits.
+    /// Whether a ticket is in no match yet.
+    pub fn waits_still(&self, put: Put) -> bool {
+        self.rows[put.handle as usize].arrival == put.arrival
+    }
+
+    /// A ticket that waits still is cancelled, or gives up.
     pub fn leave(&mut self, put: Put) {
-        let row = &mut self.rows[put.handle as usize];
-        if row.arrival == put.arrival {
-            *row = NOBODY;
-            self.engine.remove(put.handle);
-            self.waiting -= 1;
-            self.left += 1;
-        }
+        self.rows[put.handle as usize] = NOBODY;
+        self.engine.remove(put.handle);
+        self.waiting -= 1;
+        self.left += 1;
     }
 
     /// A game that goes on.

@@ -65,10 +65,10 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
     // A million tickets' latencies are a gigabyte.
     let mut account = (preset != Preset::Late).then(Account::default);
     let (mut ticks, mut pools, mut came) = (Vec::new(), Vec::new(), 0_i64);
-    // Who leaves in which second, if it still waits.
-    let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(warm_up_seconds + seconds)?];
-    let warm = warm_up_seconds * ticks_a_second;
-    for tick in 0..warm + seconds * ticks_a_second {
+    let (warm, end) = (warm_up_seconds * ticks_a_second, (warm_up_seconds + seconds) * ticks_a_second);
+    // Who leaves in which tick, if it still waits.
+    let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(end)?];
+    for tick in 0..end {
         let now = Timestamp::from_unix_ms(tick * tick_ms);
         // Around the mean, evenly: what differs between ticks is who comes.
         let mean = u32::try_from(rate / ticks_a_second)?;
@@ -93,9 +93,9 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
             (pool.matched, pool.left) = (0, 0);
             account.iter_mut().for_each(Account::begin);
         }
-        let second = usize::try_from(tick / ticks_a_second)?;
-        let leaving =
-            if tick % ticks_a_second == 0 { core::mem::take(&mut leavers[second]) } else { Vec::new() };
+        // Whoever was matched has nothing to cancel: that is this generator's to know, and not the engine's to be asked.
+        let mut leaving = core::mem::take(&mut leavers[usize::try_from(tick)?]);
+        leaving.retain(|put| pool.waits_still(*put));
         let mut put = Vec::with_capacity(tickets.len());
         let before = cpu();
         leaving.into_iter().for_each(|ticket| pool.leave(ticket));
@@ -122,7 +122,8 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
         }
         for ticket in put {
             let stays = 1 + behaviour.rare(CANCEL_SECONDS).min(GIVE_UP_SECONDS - 1);
-            if let Some(leavers) = leavers.get_mut(second + usize::try_from(stays)?) {
+            let leaves = tick + u64::from(stays) * ticks_a_second;
+            if let Some(leavers) = leavers.get_mut(usize::try_from(leaves)?) {
                 leavers.push(ticket);
             }
         }
