@@ -259,6 +259,12 @@ impl<G: Guards> Ballot<G> {
         }
     }
 
+    /// Whether that one has voted for the claim that is open.
+    #[must_use]
+    pub fn has_vote_of(&self, peer: PeerId) -> bool {
+        matches!(&self.standing, Standing::Asks { votes, .. } if votes.contains_key(&peer))
+    }
+
     /// The claim that is open, if one is: to be said again.
     #[must_use]
     pub fn open_claim(&self) -> Option<Claim> {

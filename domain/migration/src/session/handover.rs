@@ -154,6 +154,10 @@ impl<G: Guards> Session<G> {
         if !matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_)) {
             return;
         }
+        // For two sides a host of one goes on, and this peer is none any more.
+        if *to == self.me() && *why == Handover::Merge {
+            return;
+        }
         // The successor waits for the last state: what it does not have it cannot go on from.
         if *to == self.me() && self.held.id() < *state {
             return;

@@ -251,9 +251,23 @@ impl<G: Guards> Session<G> {
         self.count_present(now, &self.view().members) >= self.view().majority()
     }
 
+    /// Whether a majority is behind this host. Whoever has promised a later epoch hears this host again, and may have made another one before: it counts
+    /// once this one is certified anew.
+    fn is_backed(&self, now: Timestamp) -> bool {
+        let own = self.ballot.epoch();
+        let epoch = self.reigning().and_then(|reign| reign.given).map_or(own, |given| given.max(own));
+        let has_promised = |peer: &PeerId| {
+            let promised = self.contacts.get(peer).and_then(|it| it.beat).map(|beat| beat.promised);
+            promised.is_some_and(|promised| promised > epoch) && !self.ballot.has_vote_of(*peer)
+        };
+        let behind = self.present(now).into_iter().filter(|peer| !has_promised(peer));
+        let behind = behind.chain([self.config.me]).filter(|peer| self.is_voter(*peer)).count();
+        behind >= self.view().majority()
+    }
+
     pub(super) fn keep_mandate(&mut self, now: Timestamp) {
         let forked = self.fork.is_some();
-        let has_majority = self.has_majority(now);
+        let is_backed = self.is_backed(now);
         let (arbiter, is_leased) = (self.config.arbiter, self.line.is_leased(now));
         let policy = self.config.without_majority;
         let budget = self.settings.migrate_timeout;
@@ -261,7 +275,7 @@ impl<G: Guards> Session<G> {
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         let holds = !forked
             && match arbiter {
-                Arbiter::Majority => has_majority || now < reign.since + LEASE,
+                Arbiter::Majority => is_backed || now < reign.since + LEASE,
                 Arbiter::Lobby => is_leased,
             };
         let patience = match (policy, arbiter) {

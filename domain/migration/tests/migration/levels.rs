@@ -6,6 +6,7 @@ use mainstay_migration::{
     Body, CanBeHost, Claim, Epoch, Input, Kind, Level, Output, Piece, Stamp, Standing, Telling, Tick,
 };
 
+use crate::joins::step_until;
 use crate::net::{Net, peer};
 
 fn piece(tick: Tick, kind: Kind) -> Piece {
@@ -64,6 +65,39 @@ fn a_host_that_is_cut_off_from_its_standbys_tells_no_event() {
         assert_eq!(net.session(peer(2)).stamp(), Stamp::certified(Epoch(2)), "the others have another host");
         assert!(!net.session(peer(2)).held().holds(id), "who never heard of it");
     }
+}
+
+/// I5. Who has promised a later epoch hears its host again, and may have made another one meanwhile: by its word alone that host acknowledges nothing after its lease, until
+/// it is certified anew.
+#[test]
+fn whoever_may_have_made_another_host_counts_for_none_of_before() {
+    let mut net = Net::at_level(3, Level::Synchronous);
+    net.run(Duration::from_secs(1));
+    // It is certified anew, and so not again for a while.
+    let mut beat = net.beat_of(peer(3));
+    beat.promised = Epoch(2);
+    net.say(peer(3), peer(1), Body::Beat(beat));
+    step_until(&mut net, |net| net.session(peer(3)).stamp() == Stamp::certified(Epoch(3)));
+    let cut = net.now;
+    net.cut_both(peer(1), peer(2));
+    net.cut_both(peer(1), peer(3));
+    step_until(&mut net, |net| net.session(peer(3)).shown().contains("promised epoch-4"));
+    net.kill(peer(2));
+    net.cut.clear();
+    let held = |net: &Net| {
+        let outputs = net.seen[&peer(1)].outputs.iter();
+        outputs
+            .filter(|it| matches!(it, Output::Durable(id) if id.stamp == Stamp::certified(Epoch(3))))
+            .count()
+    };
+    while net.now.since(cut) < Duration::from_millis(2_100) {
+        net.run(Duration::from_millis(1));
+    }
+    let before = held(&net);
+    net.run(Duration::from_secs(3));
+    assert_eq!(held(&net), before, "after its lease");
+    assert!(net.session(peer(1)).stamp() > Stamp::certified(Epoch(4)));
+    assert_eq!(net.session(peer(1)).standing(), Some(Standing::Confirmed));
 }
 
 /// A host that goes on without a majority tells what nobody else holds: no more is promised there. Once a majority is back it promises, and

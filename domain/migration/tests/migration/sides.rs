@@ -439,3 +439,17 @@ fn whom_a_host_gives_way_to_is_waited_for_as_long_as_it_waits() {
     step_until(&mut net, |net| (2..=6).all(|id| net.session(peer(id)).leader() == peer(4)));
     assert!([3, 5, 6].iter().all(|id| net.seen[&peer(*id)].led_from.is_none()));
 }
+
+/// Issue 5: sides "merge by the written rule": of two hosts one goes on for both. Who is asked to when it has just ceased to be one has no side to go on with, and
+/// begins none.
+#[test]
+fn only_a_host_goes_on_for_two_sides() {
+    let mut net = Net::of(3);
+    let mut beat = net.beat_of(peer(1));
+    beat.leads =
+        Leads::HandsOver { to: peer(2), why: Handover::Merge, state: StateId::NONE, epoch: Epoch(1) };
+    net.say(peer(1), peer(2), Body::Beat(beat));
+    net.run(Duration::from_secs(1));
+    assert_eq!(net.host(), peer(1));
+    assert!(net.seen.values().all(|seen| seen.stages.is_empty()));
+}

@@ -117,8 +117,8 @@ pub(super) struct Oracle {
     pasts: Pasts,
     troubles: Troubles,
     turns: Turns,
-    /// Since when two confirmed hosts act, while they do.
-    two_act: Option<Micros>,
+    /// Since when confirmed hosts act beside a newer one, while they do.
+    beside: BTreeMap<PeerId, Micros>,
     /// When a host last gave the session away, or went by its own word.
     given: Option<Micros>,
     crash: Option<Crash>,
@@ -371,33 +371,33 @@ pub(super) fn is_let_in<G: Guards>(world: &World<G>, id: PeerId) -> Result<(), B
     })
 }
 
-/// Two confirmed hosts act at once only as long as the older one's lease.
+/// Two confirmed hosts act at once only as long as the older one's lease; each of those, where one after the other was cut off.
 pub(super) fn acts_alone<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), Broken> {
     let acts = |id: &PeerId| {
         let peer = &world.peers[id];
-        let session = peer.session();
-        peer.acting == Acting::Yes
-            && session.is_some_and(|it| it.standing() == Some(Standing::Confirmed) && it.stamp().fork == 0)
+        let host =
+            peer.session().filter(|it| it.standing() == Some(Standing::Confirmed) && it.stamp().fork == 0);
+        host.filter(|_| peer.acting == Acting::Yes).map(|session| (session.stamp().epoch, *id))
     };
-    if !acts(&id) {
+    if acts(&id).is_none() {
+        world.oracle.beside.remove(&id);
         return Ok(());
     }
-    let others: Vec<PeerId> =
-        world.running().into_iter().filter(|other| *other != id && acts(other)).collect();
-    if others.is_empty() {
-        world.oracle.two_act = None;
-        return Ok(());
-    }
-    let now = world.now;
-    let since = *world.oracle.two_act.get_or_insert(now);
+    let mut acting: Vec<(Epoch, PeerId)> = world.running().iter().filter_map(acts).collect();
+    acting.sort_unstable();
+    let newest = acting.pop();
+    let (now, before) = (world.now, core::mem::take(&mut world.oracle.beside));
+    let since = |host: PeerId| (host, before.get(&host).copied().unwrap_or(now));
+    world.oracle.beside = acting.into_iter().map(|(_, host)| since(host)).collect();
     let lease = match (world.scenario.arbiter, world.scenario.takeover, world.scenario.clocks) {
         (Arbiter::Majority, Takeover::Fast | Takeover::Strict, Clocks::True | Clocks::Bad) => LEASE,
         (Arbiter::Lobby, Takeover::Strict, Clocks::True) => 0,
         (Arbiter::Lobby, Takeover::Fast, Clocks::True | Clocks::Bad)
         | (Arbiter::Lobby, Takeover::Strict, Clocks::Bad) => LOBBY_LEASE,
     };
-    ensure(now - since <= lease, "I4: an old host acts no longer than its lease beside a new one", || {
-        format!("{id} and {others:?} since {since}")
+    let late = world.oracle.beside.iter().find(|(_, since)| now - **since > lease);
+    ensure(late.is_none(), "I4: an old host acts no longer than its lease beside a new one", || {
+        format!("{late:?} beside {newest:?}")
     })
 }
 

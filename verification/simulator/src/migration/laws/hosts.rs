@@ -165,10 +165,11 @@ pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> R
         world.oracle.crowned_at.get(&stamp.epoch).filter(|_| world.has_lobby() && stamp.fork == 0);
     let is_ungranted = |since: &Micros| certified.is_none_or(|at| *at >= since + KNOWN_WITHIN);
     let since = cannot_be_since(world, id).filter(is_unnamed).filter(is_ungranted);
-    ensure(since.is_none(), "I7: nobody is host who cannot be", || {
-        format!("{id} leads {stamp:?}, and cannot be host since {since:?} µs")
-    })?;
     let session = world.peers[&id].session();
+    ensure(since.is_none(), "I7: nobody is host who cannot be", || {
+        let shown = session.map(|session| session.shown());
+        format!("{id} leads {stamp:?}, and cannot be host since {since:?} µs, now {}: {shown:?}", world.now)
+    })?;
     let is_kicked = session.is_some_and(|session| session.roster().kicked.contains(&id));
     ensure(!is_kicked, "I7: nobody is host who knows that it was thrown out", || format!("{id} of {stamp:?}"))
 }
