@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mainstay_core::{StateMachine as _, Timestamp, Turn};
 use mainstay_lobby::{
     self as lobby, Answer, Authority, CanBeHost, Command, Joiner, Lease, Lobby, Misses, Observation, PeerKey,
-    Player, Rejection, Service, Session, Settings,
+    Player, Rejection, Service, Session, Settings, Takeover,
 };
 use mainstay_migration::{
     Admission, Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, Pace, Pass, PeerId, Proof,
@@ -388,6 +388,13 @@ impl<G: Guards> World<G> {
     /// Whether somebody may not have been answered since then.
     pub(super) const fn has_lobby_been_away_since(&self, since: Micros) -> bool {
         self.lobby.away_until > since
+    }
+
+    /// Whether the lobby waits for the end of a lease that its host renews, whoever misses that host.
+    pub(super) fn lobby_waits_for_its_host(&self) -> bool {
+        let Ok(session) = self.lobby.rules.session(self.session_id()) else { return false };
+        let lease = self.lobby.rules.lease(session, self.lobby_time());
+        self.scenario.takeover == Takeover::Strict && matches!(lease, Lease::Held { .. })
     }
 
     /// The lobby dies and comes back, or some do not reach it for a while.
