@@ -237,6 +237,25 @@ impl<G: Guards> Ballot<G> {
         self.certificates.iter().filter(|certificate| certificate.epoch > epoch).cloned().collect()
     }
 
+    /// What proves the present host to whoever stopped at that epoch: the certificates of all after it, and of those before it that the hosts of these were elected by.
+    /// The other may never have obeyed those, for it went another way: two hosts of neighbouring epochs may both have been elected by the members of one view.
+    #[must_use]
+    pub fn proof_for(&self, epoch: Epoch) -> Vec<Certificate> {
+        let mut proof: BTreeMap<Epoch, Certificate> =
+            self.certificates_after(epoch).into_iter().map(|it| (it.epoch, it)).collect();
+        let mut before: Vec<Epoch> = proof.values().filter_map(Certificate::electorate_epoch).collect();
+        while let Some(earlier) = before.pop() {
+            if earlier >= epoch || proof.contains_key(&earlier) {
+                continue;
+            }
+            if let Some(certificate) = self.certificate_of(earlier) {
+                before.extend(certificate.electorate_epoch());
+                proof.insert(earlier, certificate.clone());
+            }
+        }
+        proof.into_values().collect()
+    }
+
     /// Asks for votes in that epoch, or in the next that it has not voted in itself.
     /// `None` where its newest view does not name it: it was put out, and cannot be host; or where no votes count.
     pub fn claim(&mut self, epoch: Epoch) -> Option<Claim> {
@@ -291,7 +310,7 @@ impl<G: Guards> Ballot<G> {
     /// Why not.
     pub fn consider(&mut self, claim: &Claim) -> Result<Vote, Refusal> {
         if claim.epoch <= self.epoch && G::stands(Guard::Epoch) {
-            return Err(Refusal::Passed(self.certificates_after(claim.view.id.epoch)));
+            return Err(Refusal::Passed(self.proof_for(claim.view.id.epoch)));
         }
         let bound = self.promise.filter(|promise| {
             promise.epoch > claim.epoch
@@ -370,6 +389,7 @@ impl<G: Guards> Ballot<G> {
         }
         if certificate.epoch <= self.epoch && G::stands(Guard::Epoch) {
             if self.lacks(certificate) {
+                self.check(certificate)?;
                 self.note(certificate);
             }
             return Ok(Accepted::Known);
@@ -411,12 +431,12 @@ impl<G: Guards> Ballot<G> {
         self.note(certificate);
     }
 
-    /// Whether it tells of a host that this peer has missed. A lobby's certificates lead over epochs that lie between: nothing is
-    /// obeyed for one of those, and a host of one may have written the newest state that is left.
+    /// Whether it tells of a host that this peer has missed. Nothing is obeyed for it; but it may have written the newest state that is left, and
+    /// members may have elected the present host in its epoch.
     fn lacks(&self, certificate: &Certificate) -> bool {
         let oldest = self.lineage.first_key_value().map_or(Epoch::FIRST, |(epoch, _)| *epoch);
         let has_room = self.lineage.len() < LINEAGE_MAX || certificate.epoch > oldest;
-        self.arbiter == Arbiter::Lobby && !self.lineage.contains_key(&certificate.epoch) && has_room
+        !self.lineage.contains_key(&certificate.epoch) && has_room
     }
 
     fn note(&mut self, certificate: &Certificate) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mainstay_migration::{MEMBERS_MAX, PeerId};
+use mainstay_migration::PeerId;
 use mainstay_wire::peer::{ALPN, Gathering, Malformed, Packet};
 use mainstay_wire::relay::Seat;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -22,6 +22,7 @@ use tokio::time::timeout;
 
 use crate::StartError;
 use crate::congestion::Little;
+use crate::door::{Door, Entry, LINKS_MAX, Place, Shown};
 use crate::key::{Key, Whom, fingerprint};
 use crate::lanes::{DATAGRAMS_GIVEN_MAX, Lanes, STREAMS_MAX, WINDOW_BYTES};
 use crate::link::{self, Arrival, Arrivals, Ending, Link, Obstacle, Rank, Unreached, Way};
@@ -41,11 +42,6 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// How long one packet may take to come in whole, where a stranger sends it.
 const PACKET_MAX: Duration = Duration::from_secs(10);
-/// How many links there may be at once, those included that are just being made: two to every other member of the largest
-/// session (both ends may have dialed), and as many again for those of other sessions and for strangers. Who dials beyond
-/// them is turned away before anything is computed for it, and from half as many on whoever dials has to show first that it is
-/// where it says (RFC 9000, section 8.1.2).
-pub(crate) const LINKS_MAX: usize = 4 * MEMBERS_MAX;
 /// How many datagrams' bytes wait to be read: a second of states at 2 Mbit/s.
 const DATAGRAMS_BYTES: usize = 256 * 1024;
 /// How long what came may wait to be acknowledged: so long as until the next beat, which that then goes along with. QUIC waits
@@ -138,19 +134,23 @@ impl Quic {
             unheard: unheard.clone(),
         };
         tokio::spawn(async move {
+            let door = Door::default();
             while let Some(incoming) = endpoint.accept().await {
-                if endpoint.open_connections() >= LINKS_MAX {
-                    tracing::debug!(most = LINKS_MAX, "somebody dialed, and there are too many links");
-                    incoming.refuse();
-                    continue;
+                let from = incoming.remote_address().ip();
+                let shown = if incoming.remote_address_validated() { Shown::Yes } else { Shown::NotYet };
+                match door.enter(endpoint.open_connections(), from, shown) {
+                    Entry::Granted(place) => {
+                        tokio::spawn(answer(incoming, place, arrivals.clone(), unheard.clone()));
+                    }
+                    Entry::OnceShown => {
+                        // It says again that it cannot be, for an address that is not validated always can.
+                        let _retried = incoming.retry();
+                    }
+                    Entry::Full => {
+                        tracing::debug!(%from, most = LINKS_MAX, "somebody dialed, and there are too many links");
+                        incoming.refuse();
+                    }
                 }
-                // Whoever dials from an address that is not its own never comes so far.
-                if endpoint.open_connections() >= LINKS_MAX / 2 && !incoming.remote_address_validated() {
-                    // It says again that it cannot be, for an address that is not validated always can.
-                    let _retried = incoming.retry();
-                    continue;
-                }
-                tokio::spawn(answer(incoming, arrivals.clone(), unheard.clone()));
             }
         });
         Ok(quic)
@@ -261,7 +261,7 @@ fn no_application_protocol() -> TransportErrorCode {
     TransportErrorCode::crypto(120)
 }
 
-async fn answer(incoming: Incoming, arrivals: Arrivals, unheard: Unheard) {
+async fn answer(incoming: Incoming, _place: Place, arrivals: Arrivals, unheard: Unheard) {
     match timeout(HANDSHAKE_MAX, incoming).await {
         Ok(Ok(connection)) => serve(connection, arrivals, unheard).await,
         Ok(Err(error)) => tracing::debug!(%error, "somebody dialed and did not get in"),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::quic::LINKS_MAX;
+use crate::door::LINKS_MAX;
 
 /// How many streams a stranger has at once: it asks to be let in, shows its pass, and asks again.
 pub(crate) const STREAMS_MAX: u32 = 8;

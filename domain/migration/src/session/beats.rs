@@ -301,7 +301,7 @@ impl<G: Guards> Session<G> {
     }
 
     fn prove_host(&mut self, peer: PeerId, since: Epoch) {
-        let certificates = self.ballot.certificates_after(since);
+        let certificates = self.ballot.proof_for(since);
         let view = self.view().clone();
         self.send(peer, Body::Announce(Announcement { certificates, view, cause: self.moved_by }));
     }

@@ -6,6 +6,7 @@ mod budget;
 mod connections;
 mod console;
 mod defects;
+mod epochs;
 mod grammar;
 mod joins;
 mod leaves;
