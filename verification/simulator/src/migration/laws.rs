@@ -71,8 +71,9 @@ use crate::laws::{Broken, ensure};
 const GAP_MAX: Micros = 3_000_000;
 /// The same where two players were left: nobody can confirm that the host is gone, so it is waited for.
 const GAP_OF_TWO_MAX: Micros = 4_000_000;
-/// And on a side without a majority: whoever misses its head asks voters for two seconds that may all be dead.
-const GAP_OF_FORK_MAX: Micros = 4_000_000;
+/// And on a side without a majority: whoever misses its head asks voters for two seconds that may all be dead; and where two go on at once, one of whom has only just come,
+/// they meet first, and agree within a second.
+const GAP_OF_FORK_MAX: Micros = 5_000_000;
 /// How much longer where a liar says that it holds more, and gives its new host less again and again: whoever gives nothing is waited for as long.
 const HELD_UP_MAX: Micros = 5_000_000;
 
