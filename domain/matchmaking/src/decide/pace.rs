@@ -2,7 +2,7 @@
 //!
 //! Whether a search runs in the turn of its own moment or later, and whether the engine was rebuilt in between, must not be
 //! seen in what it finds. So everything due is looked at in one order; what finds nothing leaves no trace; and where a turn
-//! ends with something due still open, it says durably how far it came.
+//! ends with something due still open, it says durably how far it came. Only whose time is up does not wait for searches.
 
 use alloc::vec::Vec;
 
@@ -70,16 +70,14 @@ impl Pace {
             }
             let next = next(turn.state(), turn.now());
             if self.left == 0 && !matches!(next, Next::Nothing) {
-                let looked_at = turn.state().engine.as_ref().map(|live| live.looked_at);
-                turn.emit(Event::Searched(looked_at.unwrap_or(turn.state().looked_at.until)));
+                end_in_time(turn);
                 return;
             }
             match next {
                 Next::Nothing => return,
                 Next::GiveUp(ticket) => {
                     self.left = self.left.saturating_sub(1);
-                    let reason = given_up(turn.state(), ticket);
-                    turn.emit(super::canceled(turn.state(), ticket, reason));
+                    give_up(turn, ticket);
                 }
                 Next::TurnedAway(ticket, reason) => {
                     self.left = self.left.saturating_sub(1);
@@ -108,6 +106,25 @@ impl Pace {
     }
 }
 
+/// Ends a turn that leaves something due. Whoever's time is up by now ends with it, also where searches of earlier moments are still
+/// to come: a deadline waits for no search.
+fn end_in_time(turn: &mut Turn<'_, Queue>) {
+    for _ in 0..LOOKS_MAX {
+        let Some((_, ticket)) = time_is_up(turn.state(), turn.now()) else { break };
+        give_up(turn, ticket);
+    }
+    let state = turn.state();
+    if !matches!(next(state, turn.now()), Next::Nothing) {
+        let looked_at = state.engine.as_ref().map_or(state.looked_at.until, |live| live.looked_at);
+        turn.emit(Event::Searched(looked_at));
+    }
+}
+
+fn give_up(turn: &mut Turn<'_, Queue>, ticket: TicketId) {
+    let reason = given_up(turn.state(), ticket);
+    turn.emit(super::canceled(turn.state(), ticket, reason));
+}
+
 /// The match that an event forms, if it does.
 fn match_of(event: &Event) -> Option<MatchId> {
     if let Event::MatchFormed { id, .. } = event { Some(*id) } else { None }
@@ -133,8 +150,7 @@ fn next(state: &Queue, now: Timestamp) -> Next {
     {
         return Next::TurnedAway(*ticket, *reason);
     }
-    let lease = state.leases.as_ref().and_then(|leases| leases.next());
-    let give_up = state.give_ups.first().copied().into_iter().chain(lease).min().filter(|(at, _)| *at <= now);
+    let give_up = time_is_up(state, now);
     let engine = state.engine.as_ref().filter(|_| state.paused.is_none());
     let search = engine.and_then(|live| live.engine.next()).map(|cursor| cursor.at).filter(|at| *at <= now);
     match (give_up, search) {
@@ -143,4 +159,10 @@ fn next(state: &Queue, now: Timestamp) -> Next {
         (Some((_, ticket)), None) => Next::GiveUp(ticket),
         (None, None) => Next::Nothing,
     }
+}
+
+/// Who gives up, or is given up, by now: the first of them.
+fn time_is_up(state: &Queue, now: Timestamp) -> Option<(Timestamp, TicketId)> {
+    let lease = state.leases.as_ref().and_then(|leases| leases.next());
+    state.give_ups.first().copied().into_iter().chain(lease).min().filter(|(at, _)| *at <= now)
 }

@@ -182,6 +182,15 @@ impl World {
         self.try_ticket(name, values, &[]).unwrap()
     }
 
+    /// The same, that gives up after so many seconds.
+    pub fn waiting_for(&mut self, name: &str, values: &[Option<Value>], give_up_after: u32) -> TicketId {
+        let (ticket, form) = (self.id(), self.queue.form());
+        let (caller, creator) = (Caller::Player(player(name)), member(name, values));
+        let invited = Vec::new();
+        self.run(Command::CreateTicket { ticket, caller, creator, invited, give_up_after, form }).unwrap();
+        ticket
+    }
+
     pub fn try_ticket(
         &mut self,
         name: &str,
