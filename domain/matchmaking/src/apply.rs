@@ -29,7 +29,7 @@ impl Queue {
                 if let Some(tally) = &mut self.tally {
                     tally.reconfigured(spec);
                 }
-                (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });
+                (self.engine, self.looked_at) = (None, LookedAt::anew(at));
             }
             Event::Closed => {
                 (self.spec, self.engine, self.tally, self.paused) = (None, None, None, None);
@@ -37,7 +37,7 @@ impl Queue {
             Event::Paused => self.paused = Some(at),
             Event::Resumed => {
                 self.paused = None;
-                (self.engine, self.looked_at) = (None, LookedAt { until: Cursor::start_of(at), anew: at });
+                (self.engine, self.looked_at) = (None, LookedAt::anew(at));
             }
             Event::TicketCreated { ticket, creator, members, invited, give_up_after } => {
                 let stage =
@@ -157,6 +157,7 @@ impl Queue {
                 self.touched.insert(Target::Allocation(*id));
             }
             Event::Searched(cursor) => self.looked_at.until = *cursor,
+            Event::Merged(first) => self.merge(at, *first),
             Event::Stood { form, arrivals, looked_at } => {
                 (self.form, self.arrivals, self.looked_at) = (*form, *arrivals, *looked_at);
             }

@@ -138,6 +138,9 @@ pub enum Event {
     },
     /// Not everything that was due could be looked at in this turn; up to here it was.
     Searched(Cursor),
+    /// Nor was what was due looked at in time: all of it, from here on and up to now, is looked at as one, once a ticket and with the limits
+    /// of now.
+    Merged(Cursor),
     /// Of a snapshot: how far it had come.
     Stood {
         /// The queue's form, also of one that is removed.

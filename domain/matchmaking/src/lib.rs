@@ -53,7 +53,7 @@ pub use attribute::{AttributeFault, Attributes, LATENCIES_MAX, TEXT_BYTES_MAX, T
 pub use backfill::{BackfillStage, BackfillTicket, Port, Protocol, ServerDetails};
 pub use command::{Answer, Command, Observation, Target, Why};
 pub use decide::GIVE_UP_AFTER_MAX;
-pub use engine::{Cursor, Kind, LookedAt};
+pub use engine::{Cursor, Kind, LookedAt, Merged};
 pub use entity::{Caller, ENTITY_PART_BYTES_MAX, Entity, NoPlayer};
 pub use event::{Event, Filled};
 pub use hold::{ASKED_AGAIN_AFTER, Ask, Asked, Hold, Outcome, Owed};

@@ -10,7 +10,7 @@ use mainstay_core::{ClaimId, MatchId, StateMachine, Tenure, TicketId, Timestamp,
 
 use crate::backfill::BackfillTicket;
 use crate::command::{Answer, Command, Observation, Target, Why};
-use crate::engine::{Cursor, Look, LookedAt};
+use crate::engine::{Cursor, Look, LookedAt, Merged};
 use crate::event::Event;
 use crate::hold::{Asked, Hold, Owed};
 use crate::live::Live;
@@ -137,7 +137,7 @@ impl Queue {
             form: 0,
             paused: None,
             arrivals: 0,
-            looked_at: LookedAt { until: Cursor::start_of(Timestamp::EPOCH), anew: Timestamp::EPOCH },
+            looked_at: LookedAt::anew(Timestamp::EPOCH),
             tickets: BTreeMap::new(),
             backfills: BTreeMap::new(),
             matches: BTreeMap::new(),
@@ -314,6 +314,26 @@ impl Queue {
     pub fn engine_gauges(&self) -> Option<EngineGauges> {
         let engine = &self.engine.as_ref()?.engine;
         Some(EngineGauges { bytes: engine.bytes(), exhausted: engine.exhausted() })
+    }
+
+    /// From where on everything that is due by now would be looked at as one, if it is further behind than so long. What fell behind before
+    /// is looked at to its end first: else the youngest, who come last, never would be.
+    pub(crate) fn behind(&self, now: Timestamp, most: Duration) -> Option<Cursor> {
+        let (spec, live) = (self.spec.as_ref()?, self.engine.as_ref()?);
+        let first = live.engine.next().filter(|_| self.paused.is_none())?;
+        let last = spec.gather.last_until(now);
+        let is_of_round = self.looked_at.round().is_some_and(|round| first.at <= round.at);
+        (!is_of_round && last.since(first.at) > most).then_some(first)
+    }
+
+    /// What is due from there on is looked at as one, with what was due last by now.
+    pub(crate) fn merge(&mut self, now: Timestamp, first: Cursor) {
+        let at = self.spec.as_ref().map_or(now, |spec| spec.gather.last_until(now));
+        (self.looked_at.until, self.looked_at.merged) = (Cursor::start_of(at), Some(Merged { first, at }));
+        if let Some(live) = &mut self.engine {
+            live.looked_at = self.looked_at.until;
+            live.engine.merge(at);
+        }
     }
 
     /// The moment of the next deadline and what it is for.

@@ -4,6 +4,7 @@ use core::iter::once;
 
 use mainstay_core::{TicketId, Timestamp};
 
+use crate::engine::LookedAt;
 use crate::event::Event;
 use crate::queue::Queue;
 
@@ -19,10 +20,16 @@ impl Queue {
         let formed = formed.map(|formed| Event::MatchStood(formed.clone()));
         let holds = self.holds.values().map(|hold| Event::HoldStood(hold.clone()));
         let undos = self.undos.iter().map(|(id, of)| Event::UndoStood { id: *id, of: of.clone() });
-        let stood = Event::Stood { form: self.form, arrivals: self.arrivals, looked_at: self.looked_at };
+        // What fell behind is told of its own, after that.
+        let looked_at = LookedAt { merged: None, ..self.looked_at };
+        let stood = Event::Stood { form: self.form, arrivals: self.arrivals, looked_at };
         let rest = tickets.chain(formed).chain(holds).chain(undos).chain(once(stood));
         let at_once = |event| (Timestamp::EPOCH, event);
-        configured.map(at_once).chain(paused).chain(rest.map(at_once))
+        let round = self.looked_at.round().into_iter().flat_map(|merged| {
+            [Event::Merged(merged.first), Event::Searched(self.looked_at.until)]
+                .map(|event| (merged.at, event))
+        });
+        configured.map(at_once).chain(paused).chain(rest.map(at_once)).chain(round)
     }
 
     /// A ticket of either kind: no id is of both.

@@ -159,6 +159,7 @@ fn queue_row(event: &matchmaking::Event) -> Option<Row> {
         | Event::BackfillCreated { .. }
         | Event::BackfillChanged { .. }
         | Event::Searched(_)
+        | Event::Merged(_)
         | Event::PlacementUndone { .. }
         | Event::HoldStood(_)
         | Event::UndoStood { .. }

@@ -78,6 +78,8 @@ const V7: u8 = 7;
 const V8: u8 = 8;
 /// The format of a queue since its tickets know that they were let go for want of a server: it only appends variants.
 const V9: u8 = 9;
+/// The format of a queue since it may fall behind and look at what it missed as one: it only appends variants.
+const V10: u8 = 10;
 /// What a chunk holds besides its events: the format, and their number as the longest varint.
 const CHUNK_HEAD_BYTES_MAX: usize = 1 + 10;
 
@@ -182,7 +184,7 @@ stored! {
     Catalog, mainstay_fleet::catalog::CatalogEvent,
         V3 = catalog_v2::Event<'_>, V2 = catalog_v2::Event<'_>, V1 = catalog_v1::Event<'_>;
     Queue, mainstay_matchmaking::Event,
-        V9 = queue_v1::Event<'_>, V8 = queue_v1::Event<'_>, V7 = queue_v1::Event<'_>, V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
+        V10 = queue_v1::Event<'_>, V9 = queue_v1::Event<'_>, V8 = queue_v1::Event<'_>, V7 = queue_v1::Event<'_>, V6 = queue_v1::Event<'_>, V5 = queue_v1::Event<'_>, V4 = queue_v1::Event<'_>, V3 = queue_v1::Event<'_>, V2 = queue_v1::Event<'_>, V1 = queue_v1::Event<'_>;
     Lobby, mainstay_lobby::Event, V2 = lobby_v1::Event<'_>, V1 = lobby_v1::Event<'_>;
     Players, mainstay_players::Event, V1 = players_v1::Event<'_>;
     Supervisor, mainstay_supervisor::Event, V2 = supervisor_v1::Event<'_>, V1 = supervisor_v1::Event<'_>;

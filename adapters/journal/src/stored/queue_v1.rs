@@ -1,4 +1,4 @@
-//! Formats 1 to 9 of a queue's events: each only appends cases, so that one enum reads all.
+//! Formats 1 to 10 of a queue's events: each only appends cases, so that one enum reads all.
 
 use std::sync::Arc;
 
@@ -190,6 +190,8 @@ pub(super) enum Event<'a> {
         gather_ms: u32,
         unread: queue_spec_v1::Unread<'a>,
     },
+    /// Since format 10.
+    Merged(Cursor),
 }
 
 impl<'a> Event<'a> {
@@ -304,6 +306,7 @@ impl<'a> From<&'a DomainEvent> for Event<'a> {
                 regions: texts(regions),
             },
             DomainEvent::Searched(cursor) => Self::Searched((*cursor).into()),
+            DomainEvent::Merged(first) => Self::Merged((*first).into()),
             DomainEvent::Stood { form, arrivals, looked_at } => Self::Stood {
                 form: *form,
                 arrivals: *arrivals,
@@ -482,9 +485,11 @@ impl From<Event<'_>> for DomainEvent {
                 regions: shared(&regions),
             },
             Event::Searched(cursor) => Self::Searched(cursor.into()),
+            Event::Merged(first) => Self::Merged(first.into()),
             Event::Stood { form, arrivals, until, anew } => {
-                let looked_at = domain::LookedAt { until: until.into(), anew: Timestamp::from_unix_ms(anew) };
-                Self::Stood { form, arrivals, looked_at }
+                // What fell behind is told of its own.
+                let (until, anew, merged) = (until.into(), Timestamp::from_unix_ms(anew), None);
+                Self::Stood { form, arrivals, looked_at: domain::LookedAt { until, anew, merged } }
             }
             Event::TicketStood { id, creator, members, invited, created, give_up_after, changes, stage } => {
                 let members: domain::Members = members.into_iter().map(Into::into).collect();

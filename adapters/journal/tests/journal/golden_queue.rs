@@ -19,10 +19,10 @@ fn keeps_its_bytes(event: Event, golden: &str) {
     let mut bytes = Vec::new();
     Queue::store(std::slice::from_ref(&event), &mut bytes);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, format!("0901{golden}"), "{event:?}");
+    assert_eq!(hex, format!("0a01{golden}"), "{event:?}");
     assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     // The formats before have the same bytes for all that they knew.
-    for format in [1, 2, 3, 4, 5, 6, 7, 8] {
+    for format in [1, 2, 3, 4, 5, 6, 7, 8, 9] {
         bytes[0] = format;
         assert_eq!(Queue::load(&bytes).unwrap(), vec![event.clone()]);
     }
@@ -279,7 +279,7 @@ fn queues_keep_their_bytes() {
         unread: Unread::default(),
     }));
     let cursor = Cursor { at: at(300), kind: Kind::Ordinary, arrival: 7 };
-    let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2) };
+    let looked_at = LookedAt { until: Cursor { kind: Kind::Backfill, ..cursor }, anew: at(2), merged: None };
     for (event, golden) in [
         (
             Event::Configured { spec, form: 3 },
@@ -287,6 +287,8 @@ fn queues_keep_their_bytes() {
         ),
         (Event::Closed, "01"),
         (Event::Searched(cursor), "08ac020107"),
+        // Since format 10.
+        (Event::Merged(cursor), "1fac020107"),
         (Event::Stood { form: 3, arrivals: 9, looked_at }, "090309ac02000702"),
     ] {
         keeps_its_bytes(event, golden);

@@ -356,8 +356,9 @@ fn event() -> impl Strategy<Value = Event> {
             Event::MatchFormed { id, tickets: tickets.into(), backfill, regions }
         }),
         1 => cursor().prop_map(Event::Searched),
+        1 => cursor().prop_map(Event::Merged),
         1 => (any::<u32>(), any::<u64>(), cursor(), time()).prop_map(|(form, arrivals, until, anew)| {
-            Event::Stood { form, arrivals, looked_at: LookedAt { until, anew } }
+            Event::Stood { form, arrivals, looked_at: LookedAt { until, anew, merged: None } }
         }),
         1 => ticket.prop_map(|(id, creator, members, invited, created, [give_up_after, changes], stage)| {
             let origin = Origin::new(&creator, &members, &invited.into());

@@ -2,9 +2,11 @@
 //!
 //! Whether a search runs in the turn of its own moment or later, and whether the engine was rebuilt in between, must not be
 //! seen in what it finds. So everything due is looked at in one order; what finds nothing leaves no trace; and where a turn
-//! ends with something due still open, it says durably how far it came. Only whose time is up does not wait for searches.
+//! ends with something due still open, it says durably how far it came. Only whose time is up does not wait for searches, and what
+//! a queue is far behind with is looked at as one, which is durable too.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use mainstay_core::{MatchId, TicketId, Timestamp, Turn};
 
@@ -21,6 +23,10 @@ const LOOKS_MAX: u32 = 512;
 /// The effort of one of them, some 3 µs. Where hardly any group keeps the rules a search takes a hundred times as much, and a call of that
 /// queue would wait a second for a turn of 512 such.
 const EFFORT_OF_ONE: u32 = 1_024;
+
+/// How far a queue may fall behind before it looks but once at whoever had several moments meanwhile. What it does later than others would
+/// is so at most a look at all who are due and this.
+const BEHIND_MAX: Duration = Duration::from_secs(1);
 
 /// What is left of a turn.
 #[derive(Debug)]
@@ -116,7 +122,7 @@ fn end_in_time(turn: &mut Turn<'_, Queue>) {
     let state = turn.state();
     if !matches!(next(state, turn.now()), Next::Nothing) {
         let looked_at = state.engine.as_ref().map_or(state.looked_at.until, |live| live.looked_at);
-        turn.emit(Event::Searched(looked_at));
+        turn.emit(state.behind(turn.now(), BEHIND_MAX).map_or(Event::Searched(looked_at), Event::Merged));
     }
 }
 

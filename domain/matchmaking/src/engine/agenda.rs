@@ -39,6 +39,29 @@ pub struct LookedAt {
     pub until: Cursor,
     /// When all that waited then was to be looked at anew: the last change of the queue's limits.
     pub anew: Timestamp,
+    /// What fell behind last, where it did since then.
+    pub merged: Option<Merged>,
+}
+
+/// Moments that were due and could not be looked at in time: whoever had some is looked at once for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merged {
+    /// The first of them.
+    pub first: Cursor,
+    /// When they are looked at, and their last.
+    pub at: Timestamp,
+}
+
+impl LookedAt {
+    /// All that waited at a moment is to be looked at anew.
+    pub(crate) const fn anew(at: Timestamp) -> Self {
+        Self { until: Cursor::start_of(at), anew: at, merged: None }
+    }
+
+    /// What fell behind, while it is not looked at to its end.
+    pub(crate) fn round(&self) -> Option<Merged> {
+        self.merged.filter(|merged| self.until < Cursor::end_of(merged.at))
+    }
 }
 
 /// What is to be looked at, in order.
@@ -178,6 +201,30 @@ impl Agenda {
     pub(super) fn add_back(&mut self, place: Place, handle: Handle, (at, step): (Timestamp, u16)) {
         let cursor = Cursor { at: self.after(at), kind: place.kind, arrival: place.arrival };
         self.put_late(handle, cursor, step);
+    }
+
+    /// Has a ticket looked at that fell behind with others, in the step it has come to.
+    pub(super) fn add_merged(&mut self, place: Place, handle: Handle, (at, step): (Timestamp, u16)) {
+        self.put_late(handle, Cursor { at, kind: place.kind, arrival: place.arrival }, step);
+    }
+
+    /// Has everybody who is due by a moment looked at then, and once, in the step it has come to by then.
+    pub(super) fn merge(&mut self, slab: &Slab, at: Timestamp) {
+        let mut behind = Vec::new();
+        while let Some((_, lane)) = self.fronts.pop_if(|(cursor, _)| cursor.at <= at) {
+            behind.extend(self.lanes[lane].pop_front().map(|(handle, _)| handle));
+            self.show_front(slab, lane);
+        }
+        let late = self.late.range(..=Cursor::end_of(at));
+        behind.extend(late.map(|(_, (handle, _))| *handle).collect::<Vec<_>>());
+        for handle in behind {
+            self.take_late(handle);
+            let row = slab.get(handle);
+            let entered = self.starts.partition_point(|start| self.enters(row.since(), *start) <= at);
+            let step = u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX);
+            let cursor = Cursor { at, kind: row.shape().kind, arrival: row.arrival() };
+            self.put_late(handle, cursor, step);
+        }
     }
 
     fn put_late(&mut self, handle: Handle, cursor: Cursor, step: u16) {

@@ -52,7 +52,7 @@ use alloc::vec::Vec;
 use mainstay_core::Timestamp;
 
 use self::agenda::{Agenda, Due, Place};
-pub use self::agenda::{Cursor, LookedAt};
+pub use self::agenda::{Cursor, LookedAt, Merged};
 use self::apart::Apart;
 use self::block::below;
 pub use self::games::Game;
@@ -120,6 +120,8 @@ enum Entry {
     Waits { entered: usize },
     /// It has come back, and is to be looked at in the step it has come to.
     Back { entered: usize, at: Timestamp },
+    /// It fell behind with others, and is to be looked at in the step it has come to.
+    Merged { entered: usize, at: Timestamp },
 }
 
 /// The engine of one queue.
@@ -222,9 +224,10 @@ impl Engine {
         let entry = self.entry(place, looked_at);
         let step = match entry {
             Entry::New => 0,
-            Entry::Anew { entered } | Entry::Waits { entered } | Entry::Back { entered, .. } => {
-                u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX)
-            }
+            Entry::Anew { entered }
+            | Entry::Waits { entered }
+            | Entry::Back { entered, .. }
+            | Entry::Merged { entered, .. } => u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX),
         };
         debug_assert!(self.plan.reads(facts), "of each rule what it sees");
         let mut latencies = [UNMEASURED; REGIONS_MAX];
@@ -277,7 +280,7 @@ impl Engine {
         }
         let is_away = match entry {
             Entry::Back { at, .. } => self.agenda.after(at) > self.come,
-            Entry::New | Entry::Anew { .. } | Entry::Waits { .. } => false,
+            Entry::New | Entry::Anew { .. } | Entry::Waits { .. } | Entry::Merged { .. } => false,
         };
         if is_away {
             self.away.insert(handle);
@@ -291,6 +294,7 @@ impl Engine {
             Entry::Waits { entered } if back.is_some() => self.agenda.add_late(place, handle, entered),
             Entry::Waits { entered } => self.agenda.add(place, handle, entered),
             Entry::Back { at, .. } => self.agenda.add_back(place, handle, (at, step)),
+            Entry::Merged { at, .. } => self.agenda.add_merged(place, handle, (at, step)),
         }
         handle
     }
@@ -351,8 +355,16 @@ impl Engine {
                 .count()
         };
         let came_back = |at| Entry::Back { entered: entered(Cursor::end_of(self.agenda.after(at))), at };
-        let Some(LookedAt { until, anew }) = looked_at else { return back.map_or(Entry::New, came_back) };
+        let Some(looked_at) = looked_at else { return back.map_or(Entry::New, came_back) };
+        let LookedAt { mut until, anew, .. } = looked_at;
         let again = self.agenda.after(anew);
+        if let Some(merged) = looked_at.round() {
+            let over = Cursor::end_of(merged.at);
+            if (Cursor { at: merged.at, kind, arrival }) > until && self.fell_behind(place, anew, merged) {
+                return Entry::Merged { entered: entered(over), at: merged.at };
+            }
+            until = over;
+        }
         if self.comes(since) <= anew && (Cursor { at: again, kind, arrival }) > until {
             return Entry::Anew { entered: entered(Cursor::end_of(again)) };
         }
@@ -360,6 +372,26 @@ impl Engine {
             Some(at) if (Cursor { at: self.agenda.after(at), kind, arrival }) > until => came_back(at),
             Some(_) | None => Entry::Waits { entered: entered(until) },
         }
+    }
+
+    /// Whether a ticket was to be looked at at one of some moments.
+    fn fell_behind(&self, place: Place, anew: Timestamp, merged: Merged) -> bool {
+        let Place { since, kind, arrival, back } = place;
+        let is_one = |at: Timestamp| at <= merged.at && Cursor { at, kind, arrival } >= merged.first;
+        let back = back.map(|at| self.agenda.after(at));
+        if back.is_some_and(|at| at > merged.at) {
+            return false;
+        }
+        let steps = 0..self.plan.starts.len();
+        let mut steps = steps.map_while(|step| self.agenda.moment(since, kind, arrival, step));
+        back.is_some_and(is_one)
+            || (self.comes(since) <= anew && is_one(self.agenda.after(anew)))
+            || steps.any(|cursor| is_one(cursor.at))
+    }
+
+    /// What is due by a moment, and could not be looked at in time, is looked at then, once a ticket.
+    pub fn merge(&mut self, at: Timestamp) {
+        self.agenda.merge(&self.slab, at);
     }
 
     /// Makes rows wide enough for the values and regions that are known.

@@ -296,6 +296,7 @@ impl World {
             | Event::BackfillCanceled { .. }
             | Event::BackfillChanged { .. }
             | Event::Searched(_)
+            | Event::Merged(_)
             | Event::Stood { .. }
             | Event::TicketStood(_)
             | Event::BackfillStood(_)

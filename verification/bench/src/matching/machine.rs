@@ -140,6 +140,7 @@ pub fn matched(event: &Event) -> Option<Vec<TicketId>> {
         | Event::HoldStood(_)
         | Event::UndoStood { .. }
         | Event::Searched(_)
+        | Event::Merged(_)
         | Event::Stood { .. }
         | Event::TicketStood(_)
         | Event::BackfillStood(_)

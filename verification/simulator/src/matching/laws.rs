@@ -54,7 +54,8 @@ pub(super) fn judge(world: &mut World, at: Timestamp, event: &Event, late: bool)
         | Event::BackfillCreated { .. }
         | Event::BackfillChanged { .. }
         | Event::HoldReleased { .. }
-        | Event::Searched(_) => {}
+        | Event::Searched(_)
+        | Event::Merged(_) => {}
         Event::Stood { .. }
         | Event::TicketStood(_)
         | Event::BackfillStood(_)
@@ -234,6 +235,7 @@ pub(super) fn durable(world: &mut World, event: &Event) -> Result<(), Broken> {
         | Event::TicketJoined { .. }
         | Event::BackfillChanged { .. }
         | Event::Searched(_)
+        | Event::Merged(_)
         | Event::Stood { .. }
         | Event::TicketStood(_)
         | Event::BackfillStood(_)
