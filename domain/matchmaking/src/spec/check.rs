@@ -60,6 +60,23 @@ pub struct Fault {
     pub what: String,
 }
 
+impl Fault {
+    /// Both, or everything that is wrong with either.
+    ///
+    /// # Errors
+    /// The faults of the one, and then those of the other.
+    pub fn both<A, B>(one: Result<A, Vec<Self>>, other: Result<B, Vec<Self>>) -> Result<(A, B), Vec<Self>> {
+        match (one, other) {
+            (Ok(one), Ok(other)) => Ok((one, other)),
+            (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => Err(faults),
+            (Err(mut faults), Err(more)) => {
+                faults.extend(more);
+                Err(faults)
+            }
+        }
+    }
+}
+
 impl QueueSpec {
     /// Checks a declaration.
     ///

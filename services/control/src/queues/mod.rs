@@ -191,18 +191,9 @@ impl Queues {
     /// What it lacks; and where its build stands for nothing here, or for a fleet, build configuration or region that is not there.
     pub(crate) fn checked(&self, config: &MatchmakingQueueConfig) -> Result<QueueSpec, Vec<Fault>> {
         // Every fault at once: what the servers lack, and what the rules do.
-        let (allocation, mut faults) = match self.allocation(config) {
-            Ok(allocation) => (allocation, Vec::new()),
-            Err(faults) => (None, faults),
-        };
-        match config.spec(allocation) {
-            Ok(spec) if faults.is_empty() => Ok(spec),
-            Ok(_) => Err(faults),
-            Err(more) => {
-                faults.extend(more);
-                Err(faults)
-            }
-        }
+        let allocation = self.allocation(config);
+        let spec = config.spec(allocation.clone().unwrap_or_default());
+        Fault::both(allocation, spec).map(|(_, spec)| spec)
     }
 
     fn allocation(&self, config: &MatchmakingQueueConfig) -> Result<Option<ServerAllocation>, Vec<Fault>> {

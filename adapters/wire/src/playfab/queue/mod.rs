@@ -182,15 +182,9 @@ impl MatchmakingQueueConfig {
     /// # Errors
     /// Everything that is wrong with it: what is not understood, and what of the rest does not work out.
     pub fn spec(&self, allocation: Option<ServerAllocation>) -> Result<QueueSpec, Vec<Fault>> {
-        let (declared, mut faults) = self.understood(allocation);
-        match QueueSpec::new(declared) {
-            Ok(spec) if faults.is_empty() => Ok(spec),
-            Ok(_) => Err(faults),
-            Err(more) => {
-                faults.extend(more);
-                Err(faults)
-            }
-        }
+        let (declared, faults) = self.understood(allocation);
+        let understood = if faults.is_empty() { Ok(()) } else { Err(faults) };
+        Fault::both(understood, QueueSpec::new(declared)).map(|((), spec)| spec)
     }
 
     /// What of it is understood, without the rules that are not; and every number that is none, and every word that is unknown.
