@@ -360,7 +360,7 @@ impl Merged {
             fleets: self.fleets.entries,
             machines: self.machines.map_or_else(machines::nobody, |(_, machines)| machines),
             providers: self.providers.entries,
-            queues: queues.map(|(name, queue)| (name, queue.queue(&playfab_builds))).collect(),
+            queues: queues.filter_map(|(name, queue)| Some((name, queue.queue(&playfab_builds)?))).collect(),
             lobbies: self.lobbies.entries,
             playfab_title: self.playfab_title,
             playfab_builds,

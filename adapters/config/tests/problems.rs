@@ -546,6 +546,26 @@ fn looked(text: &str, found: &[(&str, Found)]) -> Vec<(Code, String)> {
         .collect()
 }
 
+/// What its servers are was told once the rest of a queue was right.
+#[test]
+fn a_queue_that_cannot_match_is_told_what_its_servers_lack_too() {
+    let codes = |text: &str| -> BTreeSet<Code> { check(text).iter().map(|problem| problem.code).collect() };
+    let both = BTreeSet::from([Code::BadQueue, Code::NoServers]);
+    let servers = "serverAllocationEnabled: true\nbuildId: a-b";
+    for lines in ["allocate: { fleet: asia, buildConfiguration: ranked }", servers] {
+        assert_eq!(codes(&queue(&format!("gather: 2m\n{lines}"))), both, "{lines}");
+    }
+    // A key that was refused is no second problem, and what its servers are is one.
+    let refused = codes(&queue(&format!("maxTicketSize: one\n{servers}")));
+    assert_eq!(refused, BTreeSet::from([Code::BadNumber, Code::NoServers]));
+    let region = "regionSelectionRule: { name: r, path: latency, maxLatency: 80, weight: 1 }";
+    let allocate = "allocate: { fleet: europe, buildConfiguration: ranked }";
+    let of_nowhere = format!(
+        "{BASE}queues: [{{ name: q, minMatchSize: 2, maxMatchSize: 1, regions: [Atlantis], {region}, {allocate} }}]\n"
+    );
+    assert_eq!(codes(&of_nowhere), both);
+}
+
 #[test]
 fn files_are_looked_at_only_when_they_must_exist() {
     let folder = ("dist", Found::Folder);

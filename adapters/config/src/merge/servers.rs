@@ -68,7 +68,7 @@ impl Merged {
         };
         let known: Vec<String> = fleet.regions.values().flat_map(names).collect();
         self.regions_are_apart(check, queue, fleet);
-        for region in queue.regions().iter().filter(|region| !known.contains(&region.to_lowercase())) {
+        for region in queue.regions.iter().filter(|region| !known.contains(&region.to_lowercase())) {
             check.report(|sources| {
                 let (owner, of) = (quote(&queue.name.value), quote(&fleet.name.value));
                 let what = format!("queue {owner} names a region that fleet {of} does not have");
@@ -88,7 +88,7 @@ impl Merged {
     /// Two names of one region would be judged as two.
     fn regions_are_apart(&self, check: &mut Check<'_>, queue: &queues::Declared, fleet: &Fleet) {
         let mut named = HashMap::new();
-        for written in queue.regions().iter() {
+        for written in queue.regions.iter() {
             let is_it = |region: &&Region| {
                 let mut names = [&region.name].into_iter().chain(&region.aliases);
                 names.any(|name| name.value.to_lowercase() == written.to_lowercase())

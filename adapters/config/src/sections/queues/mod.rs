@@ -29,7 +29,7 @@ pub(crate) fn name(node: &Node) -> Option<&Node> {
     entry(unwrapped(node), "Name")
 }
 
-/// A queue, if it is one that can be matched.
+/// A queue, as far as it is understood: what its servers are is judged whatever else is wrong with it.
 pub(crate) fn queue(
     check: &mut Check<'_>,
     name: Sourced<String>,
@@ -46,17 +46,17 @@ pub(crate) fn queue(
     if allocate.is_some() {
         against_allocate(check, &owner, unwrapped(node), &read);
     }
-    // In our words a queue says what it allocates, and needs no build of PlayFab's.
-    let build = |config: &MatchmakingQueueConfig| allocate.map_or_else(|| config.build(), |_| Ok(None));
-    let (build, spec) = match spec(read, build) {
-        Ok(read) => read,
+    let Understood { spec, build, regions } =
+        understood(read, allocate.map_or(Builds::Named, |_| Builds::None));
+    let spec = match spec {
+        Ok(spec) => Some(spec),
         // A key that was refused is missing now, which is no second problem.
-        Err(_) if check.problems.len() + check.left_out > before => return None,
+        Err(_) if check.problems.len() + check.left_out > before => None,
         Err(faults) => {
             for fault in faults {
                 told(check, &owner, &places, &key.place, &fault);
             }
-            return None;
+            None
         }
     };
     let servers = match (allocate, build) {
@@ -66,13 +66,16 @@ pub(crate) fn queue(
         (None, Some(build)) => Servers::Build(build),
         (None, None) => Servers::None,
     };
-    Some(Declared { name, spec, servers })
+    Some(Declared { name, spec, regions, servers })
 }
 
 /// A queue, before it is known what its servers are.
 pub(crate) struct Declared {
     pub(crate) name: Sourced<String>,
-    spec: QueueSpec,
+    /// `None` where it cannot match, which has been told of.
+    spec: Option<QueueSpec>,
+    /// The regions it names.
+    pub(crate) regions: Vec<Arc<str>>,
     pub(crate) servers: Servers,
 }
 
@@ -87,14 +90,10 @@ pub(crate) enum Servers {
 }
 
 impl Declared {
-    /// The regions it names.
-    pub(crate) fn regions(&self) -> &[Arc<str>] {
-        &self.spec.regions
-    }
-
-    /// The queue, once the builds that PlayFab's ids stand for are known.
-    pub(crate) fn queue(self, builds: &BTreeMap<String, Allocate>) -> Queue {
-        let Self { name, spec, servers } = self;
+    /// The queue, once the builds that PlayFab's ids stand for are known; `None` where it cannot match.
+    pub(crate) fn queue(self, builds: &BTreeMap<String, Allocate>) -> Option<Queue> {
+        let Self { name, spec, regions: _, servers } = self;
+        let spec = spec?;
         let allocation = match servers {
             Servers::None => None,
             Servers::Of(of) => Some(ServerAllocation {
@@ -113,7 +112,7 @@ impl Declared {
             Some(Venue::Session { .. }) | None => declared.unread.clone(),
         };
         let spec = QueueSpec::kept(mainstay_matchmaking::spec::Declared { venue, unread, ..declared });
-        Queue { name, spec: Arc::new(spec) }
+        Some(Queue { name, spec: Arc::new(spec) })
     }
 }
 
@@ -125,20 +124,38 @@ pub(crate) fn found(build: PlayFabBuild, builds: &BTreeMap<String, Allocate>) ->
     build.allocation(stands_for)
 }
 
-fn spec(
-    read: serde_json::Map<String, Json>,
-    build: impl FnOnce(&MatchmakingQueueConfig) -> Result<Option<PlayFabBuild>, Vec<Fault>>,
-) -> Result<(Option<PlayFabBuild>, QueueSpec), Vec<Fault>> {
-    let config = MatchmakingQueueConfig::read(Json::Object(read))?;
+/// What PlayFab's reader makes of a queue.
+struct Understood {
+    spec: Result<QueueSpec, Vec<Fault>>,
+    /// What its servers run, where it says that, also of a queue that cannot match.
+    build: Option<PlayFabBuild>,
+    /// The regions it names, likewise.
+    regions: Vec<Arc<str>>,
+}
+
+/// Whose builds a queue's servers run.
+#[derive(Clone, Copy)]
+enum Builds {
+    /// Those it names, as PlayFab calls them.
+    Named,
+    /// None of those: in our words it says what it allocates.
+    None,
+}
+
+fn understood(read: serde_json::Map<String, Json>, builds: Builds) -> Understood {
+    let config = match MatchmakingQueueConfig::read(Json::Object(read)) {
+        Ok(config) => config,
+        Err(faults) => return Understood { spec: Err(faults), build: None, regions: Vec::new() },
+    };
+    let build = match builds {
+        Builds::Named => config.build(),
+        Builds::None => Ok(None),
+    };
+    let named = build.clone().unwrap_or_default();
     // Every fault at once: what the servers lack, and what the rules do.
-    match (build(&config), config.spec(None)) {
-        (Ok(build), Ok(spec)) => Ok((build, spec)),
-        (Err(faults), Ok(_)) | (Ok(_), Err(faults)) => Err(faults),
-        (Err(mut faults), Err(more)) => {
-            faults.extend(more);
-            Err(faults)
-        }
-    }
+    let spec = Fault::both(build, config.spec(None)).map(|(_, spec)| spec);
+    let regions = config.regions.iter().map(|region| region.as_str().into()).collect();
+    Understood { spec, build: named, regions }
 }
 
 fn told(check: &mut Check<'_>, owner: &str, places: &BTreeMap<String, Place>, whole: &Place, fault: &Fault) {
