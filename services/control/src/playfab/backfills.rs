@@ -6,9 +6,9 @@ use mainstay_wire::playfab::request::{CreateServerTicket, OfPlayer, OfTicket, On
 
 use super::Face;
 use super::callers::Server;
-use super::members::{Named, give_up_after, made, new_ticket, player_of, sent};
+use super::members::{Named, give_up_after, made, needs, new_ticket, player_of, sent};
 use super::refusal::Refusal;
-use super::tickets::objects;
+use super::tickets::{needs_of_player, objects};
 use crate::allowance;
 
 impl Face {
@@ -18,6 +18,7 @@ impl Face {
         server: &Server,
         asked: CreateServerTicket,
     ) -> Result<Created, Refusal> {
+        needs(&[("QueueName", &asked.queue_name), ("GiveUpAfterSeconds", &asked.give_up_after_seconds)])?;
         let queue = self.queue(&asked.queue_name)?;
         let give_up_after = give_up_after(asked.give_up_after_seconds)?;
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
@@ -89,7 +90,7 @@ impl Face {
         server: Server,
         asked: OfPlayer,
     ) -> Result<Done, Refusal> {
-        let (queue, player) = self.of_player(&asked)?;
+        let (queue, player) = self.of_player(&server, &asked)?;
         self.cancels(&server, &queue, player.as_str())?;
         queue.open.ask(Command::CancelAllBackfills { player, caller: server.caller }).await??;
         Ok(Done {})
@@ -97,7 +98,7 @@ impl Face {
 
     /// `ListServerBackfillTicketsForPlayer`.
     pub(super) async fn list_backfills(&self, server: Server, asked: OfPlayer) -> Result<Listed, Refusal> {
-        let (queue, player) = self.of_player(&asked)?;
+        let (queue, player) = self.of_player(&server, &asked)?;
         let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: player.as_str() };
         self.allowance.list_backfills(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         let found = queue.open.read(move |queue, _| queue.backfills_of(&player, &server.caller)).await??;
@@ -109,7 +110,8 @@ impl Face {
         self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))
     }
 
-    fn of_player(&self, asked: &OfPlayer) -> Result<(Named, Entity), Refusal> {
+    fn of_player(&self, server: &Server, asked: &OfPlayer) -> Result<(Named, Entity), Refusal> {
+        needs_of_player(&server.caller, asked)?;
         let queue = self.queue(&asked.queue_name)?;
         let key = asked.entity.as_ref().ok_or_else(|| Refusal::entity("Entity is missing"))?;
         Ok((queue, player_of(key)?))

@@ -70,14 +70,14 @@ impl Asked {
         }
         let no_objects = types::no_objects(&whole);
         if !no_objects.is_empty() {
-            return Err(Refusal::types(&no_objects));
+            return Err(Refusal::fields(&no_objects));
         }
         serde_path_to_error::deserialize(&whole).map_err(|error| {
             let faults = types::faults(&whole);
             if faults.is_empty() {
                 return Refusal::no_request(&error.path().to_string(), &error.inner().to_string());
             }
-            Refusal::types(&faults)
+            Refusal::fields(&faults)
         })
     }
 }

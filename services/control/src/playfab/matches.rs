@@ -6,7 +6,7 @@ use mainstay_wire::playfab::answer::{MatchAnswer, StatisticsAnswer};
 use mainstay_wire::playfab::request::{GetMatch, OfQueue};
 
 use super::Face;
-use super::members::id;
+use super::members::{id, needs};
 use super::refusal::Refusal;
 use super::tickets::objects;
 use crate::allowance;
@@ -14,6 +14,7 @@ use crate::allowance;
 impl Face {
     /// `GetMatch`.
     pub(super) async fn formed_match(&self, caller: Caller, asked: GetMatch) -> Result<MatchAnswer, Refusal> {
+        needs(&[("QueueName", &asked.queue_name), ("MatchId", &asked.match_id)])?;
         let queue = self.queue(&asked.queue_name)?;
         let formed = MatchId(id("MatchId", &asked.match_id)?);
         let about = formed.to_string();
@@ -31,6 +32,7 @@ impl Face {
         caller: Caller,
         asked: OfQueue,
     ) -> Result<StatisticsAnswer, Refusal> {
+        needs(&[("QueueName", &asked.queue_name)])?;
         let queue = self.queue(&asked.queue_name)?;
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: "" };
         self.allowance.look(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;

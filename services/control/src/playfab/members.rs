@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::TicketId;
+use mainstay_matchmaking::spec::Fault;
 use mainstay_matchmaking::{Answer, Entity};
 use mainstay_wire::playfab::{EntityKey, MatchmakingPlayer};
 use uuid::Uuid;
@@ -22,12 +23,42 @@ pub(super) struct Named {
 impl Face {
     /// A queue by its name.
     pub(super) fn queue(&self, name: &str) -> Result<Named, Refusal> {
-        if name.is_empty() {
-            return Err(Refusal::field("QueueName", "it is missing"));
-        }
         let open = self.queues.named(name).ok_or_else(|| Refusal::no_queue(name))?;
         Ok(Named { name: name.to_owned(), open })
     }
+}
+
+/// A field that a call may need.
+pub(super) trait Field {
+    /// What is told of it where it was left out.
+    fn lacks(&self) -> Option<&'static str>;
+}
+
+impl Field for String {
+    fn lacks(&self) -> Option<&'static str> {
+        self.is_empty().then_some("it is missing")
+    }
+}
+
+impl<T> Field for Option<T> {
+    fn lacks(&self) -> Option<&'static str> {
+        self.is_none().then_some("it is missing")
+    }
+}
+
+impl<T> Field for Vec<T> {
+    fn lacks(&self) -> Option<&'static str> {
+        self.is_empty().then_some("it has one at least")
+    }
+}
+
+/// Of what a call needs all that was left out, at once.
+pub(super) fn needs(fields: &[(&str, &dyn Field)]) -> Result<(), Refusal> {
+    let fault = |(name, field): &(&str, &dyn Field)| {
+        field.lacks().map(|what| Fault { place: (*name).to_owned(), what: what.to_owned() })
+    };
+    let faults: Vec<Fault> = fields.iter().filter_map(fault).collect();
+    if faults.is_empty() { Ok(()) } else { Err(Refusal::fields(&faults)) }
 }
 
 /// A player as it was sent.
@@ -69,10 +100,7 @@ pub(super) fn new_ticket() -> Result<TicketId, Refusal> {
 
 /// An id of a ticket or match.
 pub(super) fn id(field: &str, text: &str) -> Result<Uuid, Refusal> {
-    Uuid::try_parse(text).map_err(|_| {
-        let why = if text.is_empty() { "it is missing" } else { "it is no GUID" };
-        Refusal::field(field, why)
-    })
+    Uuid::try_parse(text).map_err(|_| Refusal::field(field, "it is no GUID"))
 }
 
 /// The ticket that a command made.

@@ -111,8 +111,8 @@ impl Refusal {
         .with(field, vec![message.to_owned()])
     }
 
-    /// Fields of the body are of other types than they should be.
-    pub(super) fn types(faults: &[Fault]) -> Self {
+    /// Fields of the body are missing, or of other types than they should be.
+    pub(super) fn fields(faults: &[Fault]) -> Self {
         let message: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let refusal =
             Self::new((StatusCode::BAD_REQUEST, "MS-U101"), ("InvalidParams", 1000), message.join("; "));

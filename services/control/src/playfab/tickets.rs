@@ -8,7 +8,7 @@ use mainstay_wire::playfab::{EntityKey, Objects};
 
 use super::Face;
 use super::callers::Server;
-use super::members::{Named, give_up_after, id, made, new_ticket, player_of, sent};
+use super::members::{Field, Named, give_up_after, id, made, needs, new_ticket, player_of, sent};
 use super::refusal::Refusal;
 use crate::allowance;
 use crate::queues::{NotTaken, members};
@@ -20,6 +20,11 @@ impl Face {
         caller: &Caller,
         asked: CreateTicket,
     ) -> Result<Created, Refusal> {
+        needs(&[
+            ("QueueName", &asked.queue_name),
+            ("GiveUpAfterSeconds", &asked.give_up_after_seconds),
+            ("Creator", &asked.creator),
+        ])?;
         let queue = self.queue(&asked.queue_name)?;
         let give_up_after = give_up_after(asked.give_up_after_seconds)?;
         let creator = asked.creator.as_ref().ok_or_else(|| Refusal::field("Creator", "it is missing"))?;
@@ -47,6 +52,11 @@ impl Face {
         server: &Server,
         asked: CreateServerTicket,
     ) -> Result<Created, Refusal> {
+        needs(&[
+            ("QueueName", &asked.queue_name),
+            ("GiveUpAfterSeconds", &asked.give_up_after_seconds),
+            ("Members", &asked.members),
+        ])?;
         let queue = self.queue(&asked.queue_name)?;
         let give_up_after = waits(&asked)?;
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
@@ -74,6 +84,11 @@ impl Face {
 
     /// `JoinMatchmakingTicket`.
     pub(super) async fn join_ticket(&self, caller: &Caller, asked: JoinTicket) -> Result<Done, Refusal> {
+        needs(&[
+            ("QueueName", &asked.queue_name),
+            ("TicketId", &asked.ticket_id),
+            ("Member", &asked.member),
+        ])?;
         let queue = self.queue(&asked.queue_name)?;
         let ticket = TicketId(id("TicketId", &asked.ticket_id)?);
         let member = asked.member.as_ref().ok_or_else(|| Refusal::field("Member", "it is missing"))?;
@@ -126,6 +141,7 @@ impl Face {
 
     /// `CancelAllMatchmakingTicketsForPlayer`.
     pub(super) async fn cancel_all_tickets(&self, caller: Caller, asked: OfPlayer) -> Result<Done, Refusal> {
+        needs_of_player(&caller, &asked)?;
         let (queue, player) = (self.queue(&asked.queue_name)?, subject(&caller, asked.entity.as_ref())?);
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
         self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
@@ -135,6 +151,7 @@ impl Face {
 
     /// `ListMatchmakingTicketsForPlayer`.
     pub(super) async fn list_tickets(&self, caller: Caller, asked: OfPlayer) -> Result<Listed, Refusal> {
+        needs_of_player(&caller, &asked)?;
         let (queue, player) = (self.queue(&asked.queue_name)?, subject(&caller, asked.entity.as_ref())?);
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: player.as_str() };
         self.allowance.list(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
@@ -143,6 +160,7 @@ impl Face {
     }
 
     pub(super) fn of_ticket(&self, asked: &OfTicket) -> Result<(Named, TicketId), Refusal> {
+        needs(&[("QueueName", &asked.queue_name), ("TicketId", &asked.ticket_id)])?;
         Ok((self.queue(&asked.queue_name)?, TicketId(id("TicketId", &asked.ticket_id)?)))
     }
 }
@@ -150,14 +168,23 @@ impl Face {
 /// How long a server's ticket waits. Of this call PlayFab's specification has no `MatchmakingBadRequest`: what contradicts itself is
 /// told by its field.
 fn waits(asked: &CreateServerTicket) -> Result<u32, Refusal> {
-    if asked.members.is_empty() {
-        return Err(Refusal::field("Members", "a ticket has one at least"));
-    }
     let seconds = asked.give_up_after_seconds.unwrap_or(1);
     if !(1..=i64::from(GIVE_UP_AFTER_MAX)).contains(&seconds) {
         return Err(Refusal::field("GiveUpAfterSeconds", format!("{seconds}: 1 to {GIVE_UP_AFTER_MAX}")));
     }
     give_up_after(asked.give_up_after_seconds)
+}
+
+/// What a call about a player's tickets needs. Where the player alone is missing PlayFab has an error of its own.
+pub(super) fn needs_of_player(caller: &Caller, asked: &OfPlayer) -> Result<(), Refusal> {
+    let queue: (&str, &dyn Field) = ("QueueName", &asked.queue_name);
+    match (queue.1.lacks(), caller) {
+        (None, _) => Ok(()),
+        (Some(_), Caller::Player(_)) => needs(&[queue]),
+        (Some(_), Caller::Server(_) | Caller::Hosted(_) | Caller::Title) => {
+            needs(&[queue, ("Entity", &asked.entity)])
+        }
+    }
 }
 
 /// Whom a call is about: "optional if the caller is a player and defaults to that player", "required if the caller is a server".

@@ -313,6 +313,37 @@ async fn game_servers_have_tickets_of_their_own() {
     world.shutdown().await;
 }
 
+/// A body that lacks something was told so a field at a time, with a call for each.
+#[tokio::test]
+async fn all_that_a_call_lacks_is_told_at_once() {
+    let world = World::new().await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    for (call, needs) in [
+        ("CreateMatchmakingTicket", &["Creator", "GiveUpAfterSeconds", "QueueName"][..]),
+        ("CreateServerMatchmakingTicket", &["GiveUpAfterSeconds", "Members", "QueueName"]),
+        ("JoinMatchmakingTicket", &["Member", "QueueName", "TicketId"]),
+        ("GetMatchmakingTicket", &["QueueName", "TicketId"]),
+        ("CancelMatchmakingTicket", &["QueueName", "TicketId"]),
+        ("CancelAllMatchmakingTicketsForPlayer", &["Entity", "QueueName"]),
+        ("ListMatchmakingTicketsForPlayer", &["Entity", "QueueName"]),
+        ("GetMatch", &["MatchId", "QueueName"]),
+        ("GetQueueStatistics", &["QueueName"]),
+        ("CreateServerBackfillTicket", &["GiveUpAfterSeconds", "QueueName"]),
+        ("GetServerBackfillTicket", &["QueueName", "TicketId"]),
+        ("CancelServerBackfillTicket", &["QueueName", "TicketId"]),
+        ("CancelAllServerBackfillTicketsForPlayer", &["Entity", "QueueName"]),
+        ("ListServerBackfillTicketsForPlayer", &["Entity", "QueueName"]),
+    ] {
+        let answer = post(&world, &format!("/Match/{call}"), &title, &json!({})).await;
+        refused(&answer, 400, ("InvalidParams", 1000));
+        let told = answer.body["errorDetails"].as_object().unwrap();
+        assert_eq!(told.keys().collect::<Vec<_>>(), needs, "{call}: {}", answer.text);
+        assert!(told.values().all(|told| told[0].is_string()), "{call}: {}", answer.text);
+    }
+    world.shutdown().await;
+}
+
 /// A list is no object, though a reader would take its elements for the fields, in their order; and what is wrong is told by its place.
 #[tokio::test]
 async fn a_list_in_the_place_of_an_object_is_refused_by_its_place() {
