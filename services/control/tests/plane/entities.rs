@@ -296,6 +296,28 @@ async fn a_repeat_of_a_key_is_charged_as_a_look() {
     world.shutdown().await;
 }
 
+/// Issue 4, point 4: "idempotency keys". A body is what it says: it was another one where its library wrote a number otherwise the second time.
+#[tokio::test]
+async fn a_repeat_may_write_its_numbers_otherwise() {
+    let world = World::new().await;
+    set(&world, 2).await;
+    let ann = Shown::player(&world, "ann").await;
+    let asked = async |skill: &str| {
+        let player = format!(r#"{{ "player": "{}", "attributes": {{ "skill": {skill} }} }}"#, ann.id);
+        let body = format!(r#"{{ "players": [{player}], "giveUpAfterSeconds": 600 }}"#);
+        let request = hyper::Request::builder().header("idempotency-key", "one");
+        world.send(request.header("x-entitytoken", &ann.token), "POST", TICKETS, body.into_bytes()).await
+    };
+    let made = asked("900").await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    for same in ["900.0", "9e2"] {
+        let again = asked(same).await;
+        assert_eq!((again.status, &again.body["id"]), (201, &made.body["id"]), "{same}: {}", again.text);
+    }
+    asked("901").await.expect(409, "MS-M024");
+    world.shutdown().await;
+}
+
 /// A misspelt word would be a player without attributes, who is matched with anybody.
 #[tokio::test]
 async fn what_a_player_does_not_have_is_refused() {

@@ -22,6 +22,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde::de::DeserializeOwned;
+use serde_json::{Number, Value};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
@@ -111,9 +112,25 @@ fn keyed_id(key: Uuid, asked: &str) -> Uuid {
     Uuid::from_u64_pair(key_half, asked_half)
 }
 
-/// A body with its fields in the order of their names: not every library writes them twice in the same.
+/// A body with its fields in the order of their names, and its numbers by their values: not every library writes them twice in the same way.
 fn in_order(body: &[u8]) -> String {
-    serde_json::from_slice::<serde_json::Value>(body).map_or_else(|_| String::new(), |read| read.to_string())
+    serde_json::from_slice(body).map_or_else(|_| String::new(), |read| by_value(read).to_string())
+}
+
+/// The same with every number without a fraction as a whole one: `900.0` and `9e2` are 900.
+fn by_value(read: Value) -> Value {
+    match read {
+        Value::Number(number) => Value::Number(whole(&number).unwrap_or(number)),
+        Value::Array(elements) => elements.into_iter().map(by_value).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, by_value(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::String(_) => read,
+    }
+}
+
+fn whole(number: &Number) -> Option<Number> {
+    let value = number.as_f64().filter(|value| number.is_f64() && value.fract() == 0.0)?;
+    // There are two zeros among them.
+    if value == 0.0 { Some(0.into()) } else { serde_json::from_str(&format!("{value:.0}")).ok() }
 }
 
 /// An id that nothing had before.
@@ -154,4 +171,26 @@ fn body<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<T, N
         let detail = format!("the body is not the JSON this call takes: {error}");
         Failure::bad_request(detail, MEND_BODY).into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repeat was refused as another body where its library wrote a skill of 900 as 900.0.
+    #[test]
+    fn bodies_are_the_same_whose_fields_and_values_are() {
+        let one = in_order(br#"{"giveUpAfterSeconds":900,"players":[{"player":"ann","attributes":{"zero":0,"much":100000000000000000000,"skill":-2.5}}]}"#);
+        let same = br#"{ "players": [{ "attributes": { "skill": -25e-1, "zero": -0.0, "much": 1e20 }, "player": "ann" }], "giveUpAfterSeconds": 9.0e2 }"#;
+        assert_eq!(one, in_order(same));
+        for other in ["900.5", "901", "-900", "\"900\"", "[900]", "9e300"] {
+            assert_ne!(in_order(b"900"), in_order(other.as_bytes()), "{other}");
+        }
+        assert_eq!(in_order(b"18446744073709551615.0"), in_order(b"1.8446744073709552e19"));
+        assert_ne!(
+            in_order(b"9007199254740993"),
+            in_order(b"9007199254740992"),
+            "more digits than a double has"
+        );
+    }
 }
