@@ -4,7 +4,9 @@
 //! Whoever leaves leaves a gap, which keeps its place in the order until somebody comes next to it.
 
 use alloc::vec::Vec;
+use core::slice;
 
+use super::ahead::fetch;
 use super::census::Marked;
 use super::key::Key;
 use super::lanes::bits;
@@ -13,6 +15,8 @@ use super::squeeze::{Closing, turn};
 
 /// How many entries a block holds: as many as a word has bits.
 pub(super) const BLOCK: usize = 64;
+/// Entries of a block that is filled at once: room is left for those who come later.
+pub(super) const BUILT: usize = BLOCK * 3 / 4;
 
 /// What an entry has, one bit each: the sizes that have room for it, its regions, the values of its first list. Regions and values
 /// are laid over each other, so that marks are necessary, not sufficient.
@@ -224,39 +228,66 @@ impl Block {
         self.slots().map(|slot| self.arrivals[slot]).min()
     }
 
-    /// Reads something of each part of it, so that it is near when it is needed.
-    pub(super) fn touch(&self) -> u64 {
-        let numbers = lines(&self.numbers).fold(self.live, |all, number| all ^ number.cast_unsigned());
-        let arrivals = lines(&self.arrivals).fold(numbers, |all, arrival| all ^ arrival);
-        let marks = lines(&self.marks).fold(arrivals, |all, word| all ^ word);
-        self.handles.iter().step_by(2 * A_LINE).fold(marks, |all, handle| all ^ u64::from(*handle))
+    /// Asks the memory for all of it. Whoever asks does not wait: it is near when it is read.
+    pub(super) fn fetch(&self) {
+        self.fetch_to_seek();
+        (0..BLOCK).step_by(A_LINE).for_each(|slot| fetch(&self.arrivals, slot));
+        (0..BLOCK).step_by(2 * A_LINE).for_each(|slot| fetch(&self.handles, slot));
+        (0..MARKS).step_by(A_LINE).for_each(|mark| fetch(&self.marks, mark));
     }
 
     /// The same for whoever seeks a number, and goes on from there: what lies beside that is asked for when it is found.
-    pub(super) fn touch_to_seek(&self) -> u64 {
-        lines(&self.numbers).fold(self.live, |all, number| all ^ number.cast_unsigned())
+    fn fetch_to_seek(&self) {
+        fetch(slice::from_ref(&self.live), 0);
+        (0..BLOCK).step_by(A_LINE).for_each(|slot| fetch(&self.numbers, slot));
+    }
+
+    /// The same with the marks that a filter asks for.
+    pub(super) fn fetch_for(&self, filter: &Filter) {
+        self.fetch_to_seek();
+        self.fetch_marks(filter);
+    }
+
+    /// Of each kind the first that is asked for: the others are in its line, as a rule.
+    #[inline]
+    fn fetch_marks(&self, filter: &Filter) {
+        filter.asked.iter().for_each(|asked| fetch(&self.marks, asked.trailing_zeros() as usize));
     }
 
     /// The same of what is beside a slot.
-    pub(super) fn touch_beside(&self, slot: usize) -> u64 {
-        let (here, before) = (slot % BLOCK, slot.saturating_sub(1) % BLOCK);
-        self.arrivals[here] ^ self.arrivals[before] ^ u64::from(self.handles[here] ^ self.handles[before])
+    #[inline]
+    pub(super) fn fetch_beside(&self, slot: usize) {
+        self.fetch_slot(slot);
+        self.fetch_slot(slot.wrapping_sub(1));
     }
 
     /// The same for whoever comes from below, and seldom goes far.
-    pub(super) fn touch_lowest(&self) -> u64 {
-        self.touch_from(0)
+    #[inline]
+    pub(super) fn fetch_lowest(&self, filter: &Filter) {
+        self.fetch_from(0, filter);
     }
 
-    /// The same for whoever comes from above.
-    pub(super) fn touch_highest(&self) -> u64 {
-        self.touch_from(self.len.saturating_sub(1) % BLOCK)
+    /// The same for whoever comes from above: most blocks end where they were built to end, and how many slots there are would have to
+    /// be read.
+    #[inline]
+    pub(super) fn fetch_highest(&self, filter: &Filter) {
+        self.fetch_from(BUILT - 1, filter);
     }
 
-    /// What is asked of all, the first number, and some slots. Of marks those are read at once that a filter asks for.
-    fn touch_from(&self, slot: usize) -> u64 {
-        let numbers = (self.numbers[0] ^ self.numbers[slot]).cast_unsigned();
-        numbers ^ self.live ^ self.arrivals[slot] ^ u64::from(self.handles[slot])
+    /// What is asked of all, the first number, and some slots.
+    fn fetch_from(&self, slot: usize, filter: &Filter) {
+        fetch(slice::from_ref(&self.live), 0);
+        fetch(&self.numbers, 0);
+        fetch(&self.numbers, slot);
+        self.fetch_slot(slot);
+        self.fetch_marks(filter);
+    }
+
+    /// Who is in a slot. One beyond the block is asked for in vain.
+    #[inline]
+    fn fetch_slot(&self, slot: usize) {
+        fetch(&self.arrivals, slot);
+        fetch(&self.handles, slot);
     }
 
     /// The first entry of some slots.
@@ -460,11 +491,6 @@ impl Block {
             left & bits(*asked).fold(0, |any, mark| any | self.marks[mark as usize])
         })
     }
-}
-
-/// One word of each line.
-fn lines<T: Copy, const WORDS: usize>(words: &[T; WORDS]) -> impl Iterator<Item = T> {
-    words.iter().step_by(A_LINE).copied()
 }
 
 /// How many slots are before a point. Of each quarter, and of a quarter of that, the last is asked, three that do not wait for each other at

@@ -242,9 +242,8 @@ impl Searcher {
             let from = near.len();
             let many = (missing as usize).div_ceil(2).min(NEAR_MAX - from);
             self.met.clear();
-            walk.meet(many, &mut self.met, &mut self.spots);
             // All are asked of the memory before any is judged: so it answers for many at a time.
-            field.slab.fetch(&self.met);
+            walk.meet(field.slab, many, &mut self.met, &mut self.spots);
             if self.met.is_empty() {
                 return;
             }

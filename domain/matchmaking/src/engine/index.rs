@@ -6,7 +6,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::block::{BLOCK, Block, Entry, Marks, Summary, below};
+use super::ahead::fetch;
+use super::block::{BLOCK, BUILT, Block, Entry, Marks, Summary, below};
 use super::key::{Key, first_not};
 use super::order;
 use super::slab::{Handle, Slab};
@@ -14,6 +15,8 @@ use super::spot::Spot;
 
 /// The most blocks of a run.
 const RUN: usize = 64;
+/// So many keys take a line of memory.
+const KEYS_A_LINE: usize = 4;
 /// The most who may come at once for whom the memory is kept.
 pub(super) const KEPT_MAX: usize = 256;
 /// How many who come are brought near at a time.
@@ -22,8 +25,6 @@ const FETCHED: usize = 16;
 const BESIDE: usize = 3;
 /// Of how many blocks one has to have become narrower before the run's summary is made anew.
 const NARROWED_ONE_IN: usize = 4;
-/// Entries of a block that is filled at once: room is left for those who come later.
-const BUILT: usize = BLOCK * 3 / 4;
 
 /// The index.
 #[derive(Debug, Clone)]
@@ -182,21 +183,19 @@ impl Index {
     fn fetch(&self, entries: &[Entry]) -> [Option<(usize, usize)>; FETCHED] {
         let mut runs = [0; FETCHED];
         let mut places = [None; FETCHED];
-        let mut read = 0;
         for (run, entry) in runs.iter_mut().zip(entries) {
             *run = first_not(&self.heads, |head| head <= entry.key).saturating_sub(1);
         }
         for run in &runs[..entries.len()] {
-            read ^= self.runs[*run].heads.iter().step_by(RUN / 8).fold(0, |all, head| all ^ head.arrival());
+            (0..RUN).step_by(KEYS_A_LINE).for_each(|head| fetch(&self.runs[*run].heads, head));
         }
         for ((place, run), entry) in places.iter_mut().zip(runs).zip(entries) {
             let block = first_not(&self.runs[run].heads, |head| head <= entry.key).saturating_sub(1);
             *place = Some((run, block));
         }
         for (run, block) in places.iter().flatten() {
-            read ^= self.runs[*run].blocks[*block].touch();
+            self.runs[*run].blocks[*block].fetch();
         }
-        core::hint::black_box(read);
         places
     }
 

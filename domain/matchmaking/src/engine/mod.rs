@@ -5,6 +5,7 @@
 //! blocks came to lie or on when it was asked; so a rebuilt engine finds what the old one would have found.
 
 mod agenda;
+mod ahead;
 mod apart;
 mod batch;
 mod block;

@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use super::ahead::fetch;
 use super::block::below;
 use super::plan::{Plan, Row};
 
@@ -359,15 +360,13 @@ impl Slab {
         (0_u32..).take(self.rows).filter(|handle| self.is_used(*handle)).map(|handle| self.get(handle))
     }
 
-    /// Has rows brought near, all of them at a time.
-    pub(super) fn fetch(&self, handles: &[Handle]) {
-        let last = self.layout.stride - 1;
-        let words = handles.iter().map(|handle| {
-            let chunk = &self.chunks[*handle as usize / CHUNK];
-            let from = chunk.from + *handle as usize % CHUNK * self.layout.stride;
-            chunk.words[from] ^ chunk.words[from + last]
-        });
-        core::hint::black_box(words.fold(0, |all, word| all ^ word));
+    /// Asks the memory for a row, and does not wait for it.
+    #[inline]
+    pub(super) fn fetch(&self, handle: Handle) {
+        let chunk = &self.chunks[handle as usize / CHUNK];
+        let from = chunk.from + handle as usize % CHUNK * self.layout.stride;
+        fetch(&chunk.words, from);
+        fetch(&chunk.words, from + self.layout.stride - 1);
     }
 
     pub(super) fn set_step(&mut self, handle: Handle, step: u16, row: &Row) {

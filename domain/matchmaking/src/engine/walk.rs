@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::block::{Filter, below};
 use super::index::Index;
 use super::key::Key;
-use super::slab::{Handle, WILD};
+use super::slab::{Handle, Slab, WILD};
 use super::spot::{Spot, Spots};
 use super::ways::{Down, Equals, Ground, Head, NOWHERE, Up};
 
@@ -59,10 +59,10 @@ impl<'a> Walk<'a> {
             Some((run, at)) => {
                 // Both ways begin in one block. All of it is asked of the memory at once, and not as one answer leads to the next.
                 let block = ground.block(run, at);
-                core::hint::black_box(block.touch_to_seek());
+                block.fetch_for(&ground.filter);
                 let here = ground.mask(block);
                 let slot = block.before_number(from);
-                core::hint::black_box(block.touch_beside(slot));
+                block.fetch_beside(slot);
                 // Where few are left on a side, what is beyond is asked for as well.
                 if (here & !below(slot)).count_ones() < FEW {
                     ground.fetch_above(run, at);
@@ -155,10 +155,11 @@ impl Iterator for Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// Puts down the next so many, or all where they are fewer.
-    pub(super) fn meet(&mut self, many: usize, met: &mut Vec<Handle>, spots: &mut Spots) {
+    /// Puts down the next so many, or all where they are fewer; the memory is asked for the row of each.
+    pub(super) fn meet(&mut self, slab: &Slab, many: usize, met: &mut Vec<Handle>, spots: &mut Spots) {
         for _ in 0..many {
             let Some(Met { handle, spot, .. }) = self.step() else { return };
+            slab.fetch(handle);
             met.push(handle);
             spots.keep(handle, spot);
         }

@@ -137,7 +137,7 @@ impl<'a> Ground<'a> {
     #[inline]
     pub(super) fn fetch_above(&self, run: usize, block: usize) {
         if let Some(above) = self.index.runs[run].blocks.get(block + 1) {
-            core::hint::black_box(above.touch_lowest());
+            above.fetch_lowest(&self.filter);
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a> Ground<'a> {
     #[inline]
     pub(super) fn fetch_below(&self, run: usize, block: usize) {
         if let Some(below) = self.index.runs[run].blocks[..block].last() {
-            core::hint::black_box(below.touch_highest());
+            below.fetch_highest(&self.filter);
         }
     }
 
