@@ -316,6 +316,7 @@ impl Agenda {
     }
 
     /// When a ticket of a lane is to be looked at.
+    #[inline(always)]
     fn cursor(&self, row: Ref<'_>, lane: usize) -> Option<Cursor> {
         let (kind, arrival) = (row.shape().kind, row.arrival());
         match self.step(lane) {
@@ -381,6 +382,7 @@ impl Agenda {
         self.add(place, due.handle, next);
     }
 
+    #[inline(always)]
     fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
             if is_there(slab, handle, arrival)

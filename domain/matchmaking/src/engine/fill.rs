@@ -77,6 +77,7 @@ impl Near {
 
 impl Searcher {
     /// Fills the group up around a seed that is in it.
+    #[inline(always)]
     pub(super) fn fill(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
         let mut near = core::mem::take(&mut self.near);
         near.clear();

@@ -36,6 +36,7 @@ impl Filling {
         self.taken.contains(&place)
     }
 
+    #[inline(always)]
     pub(super) fn take(&mut self, plan: &Plan, place: u16, card: &Card) {
         self.frame.take(plan, card);
         self.taken.push(place);

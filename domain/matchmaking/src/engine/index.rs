@@ -82,6 +82,7 @@ impl Index {
     }
 
     /// In which block an entry of a key is, or would be put.
+    #[inline(always)]
     pub(super) fn find(&self, key: Key) -> Option<(usize, usize)> {
         let run = first_not(&self.heads, |head| head <= key).saturating_sub(1);
         let block = first_not(&self.runs.get(run)?.heads, |head| head <= key).saturating_sub(1);

@@ -139,7 +139,7 @@ impl Part {
     }
 
     /// Somebody comes, and is [let in](Self::let_in) with others.
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, plan: &Plan, row: Ref<'_>, handle: Handle) {
         let stand = plan.stands(row, row.shape().step);
         self.index(stand).expect(entry(plan, row, stand, handle));
@@ -148,7 +148,7 @@ impl Part {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>, spot: Option<Spot>) {
         let stand = plan.stands(row, row.shape().step);
         self.index(stand).remove(key(plan, row), spot, slab);
@@ -164,7 +164,7 @@ impl Part {
         self.exact.let_in(slab, Some(equals));
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, plan: &Plan, row: Ref<'_>, change: impl Fn(&mut u32)) {
         let players = usize::from(row.shape().players);
         let before = self.sizes[players];
@@ -241,7 +241,7 @@ impl Pool {
     }
 
     /// A ticket comes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, plan: &Plan, slab: &Slab, handle: Handle) {
         let row = slab.get(handle);
         self.coming += 1;
@@ -296,7 +296,7 @@ impl Pool {
     }
 
     /// A ticket leaves, when all who have come are [let in](Self::let_in); where it was met, if it was.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>, spot: Option<Spot>) {
         match &mut self.parts {
             Parts::One(part) => part.remove(plan, slab, row, spot),
@@ -356,7 +356,7 @@ pub(super) fn division(plan: &Plan, row: Ref<'_>) -> Vec<u64> {
 }
 
 /// What no rule asks for has no marks.
-#[inline]
+#[inline(always)]
 fn marks(plan: &Plan, row: Ref<'_>, stand: Stand) -> Marks {
     let regions = match stand {
         _ if plan.region.is_none() => 0,
@@ -374,7 +374,7 @@ fn marks(plan: &Plan, row: Ref<'_>, stand: Stand) -> Marks {
     Marks::new(row.shape().players, regions, values)
 }
 
-#[inline]
+#[inline(always)]
 fn entry(plan: &Plan, row: Ref<'_>, stand: Stand, handle: Handle) -> Entry {
     Entry { key: key(plan, row), handle, marks: marks(plan, row, stand) }
 }

@@ -153,6 +153,7 @@ impl Searcher {
     }
 
     /// A group of these tickets alone; says whether the rules allow it.
+    #[inline(always)]
     pub(super) fn begin(&mut self, field: Field<'_>, tickets: &[Handle]) -> bool {
         self.group.reset(field.plan, field.slab.layout());
         self.crowded = None;
@@ -160,6 +161,7 @@ impl Searcher {
     }
 
     /// Adds a ticket if the rules allow it and the teams have room for it.
+    #[inline(always)]
     pub(super) fn add(&mut self, field: Field<'_>, card: &Card) -> bool {
         let plan = field.plan;
         if !field.apart.allows(card.handle, self.group.members()) || !self.group.push(plan, field.slab, card)
@@ -259,6 +261,7 @@ impl Searcher {
     }
 
     /// What the group as it is asks of any candidate, that has room for so many players.
+    #[inline(always)]
     pub(super) fn filter(&self, field: Field<'_>, room: u8) -> Filter {
         let values = match self.group.first_set(field.slab.layout()) {
             Some((shared, need)) if need > 0 => Some(shared.iter().fold(0, |all, word| all | word)),

@@ -133,6 +133,7 @@ impl Seats {
         self.broken = broken;
     }
 
+    #[inline(always)]
     pub(super) fn put(&mut self, demand: &Demand<'_>, unit: usize, team: usize) {
         self.seats[unit] = u8::try_from(team).unwrap_or(u8::MAX);
         self.players[team] += demand.units[unit];

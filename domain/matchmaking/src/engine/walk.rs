@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         Self::along(ground, None, above, None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn along(
         ground: Ground<'a>,
         mut any: Option<Up<'a>>,
@@ -194,7 +194,7 @@ impl Walk<'_> {
 
 impl Walk<'_> {
     /// Who comes next on a way, as far as that is at hand.
-    #[inline]
+    #[inline(always)]
     fn next_of(&mut self, way: usize) -> Head {
         let ground = &self.ground;
         let up = match way {

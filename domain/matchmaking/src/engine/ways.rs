@@ -82,6 +82,7 @@ impl<'a> Ground<'a> {
         &self.index.runs[run].blocks[at]
     }
 
+    #[inline(always)]
     pub(super) fn mask(&self, block: &Block) -> u64 {
         if block.summary.admits(&self.filter) { block.candidates(&self.filter) } else { 0 }
     }
@@ -150,6 +151,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The next block in which a candidate can be; whole runs are passed over.
+    #[inline(always)]
     fn next_block(&self, run: usize, block: usize) -> Option<(usize, usize)> {
         let admits = |it: &super::block::Block| it.summary.admits(&self.filter);
         let (mut run, mut block) = (run, block + 1);
@@ -180,7 +182,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Takes the next downwards from its block.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_down(&self, down: &mut Down<'a>) -> Head {
         if down.equals.left == 0 && !self.next_equals(down) {
             return self.further_down(down);
