@@ -286,6 +286,12 @@ impl Agenda {
         Some(Due { cursor, handle, step: step.unwrap_or_else(|| row.shape().step) })
     }
 
+    /// Those who come after the next, as they stand in its lane.
+    pub(super) fn following(&self) -> impl Iterator<Item = Handle> {
+        let lane = self.fronts.last().map(|(_, lane)| &self.lanes[*lane]);
+        lane.into_iter().flat_map(|lane| lane.iter().skip(1).map(|(handle, _)| *handle))
+    }
+
     /// A ticket leaves; its row is still there.
     #[inline]
     pub(super) fn remove(&mut self, slab: &Slab, (handle, row): (Handle, Ref<'_>)) {

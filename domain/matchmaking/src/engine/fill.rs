@@ -98,20 +98,15 @@ impl Searcher {
         if wanted == 1 && plan.is_ranked_by_walk() {
             return self.fill_last(field, part, seed);
         }
-        let missing = plan.teams.len().saturating_sub(self.group.larges());
-        let larges = Larges { from: plan.large_from, missing };
-        let parties = match (self.similarity(field), self.group.larges()) {
-            (Similarity::Any, _) => Parties::Any,
-            (Similarity::Alike, 0) => Parties::NoneOrEach(larges),
-            (Similarity::Alike, _) => Parties::Each(larges),
-        };
-        self.lanes.begin(field.slab.layout(), &self.group, seed, (wanted, parties), field.names);
         let window = self.group.window();
         let room = self.group.room_left(plan);
         let filter = self.filter(field, room);
         let least = plan.min.saturating_sub(self.group.players());
         // Nobody tends to come after nobody: then counting comes first, where there is anything to count.
-        if self.nobody_lately > 0 && window.0 < window.1 && !part.has_exact_for(primary(plan, seed)) {
+        let is_doubtful =
+            self.nobody_lately > 0 && window.0 < window.1 && !part.has_exact_for(primary(plan, seed));
+        if is_doubtful {
+            self.begin_lanes(field, seed, wanted);
             let mut lanes = [(None, None); LANES_MAX];
             let count = self.lanes.marks().zip(&mut lanes).map(|(lane, into)| *into = lane).count();
             if !self.could_find(field, part, (&filter, room), &lanes[..count]) {
@@ -120,9 +115,16 @@ impl Searcher {
         }
         let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter);
         walk.through(&part.exact);
+        let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
+        let first = if plan.is_ranked_by_walk() { wanted.into() } else { nearest };
+        self.met.clear();
+        self.go_ahead(field, &mut walk, near, first);
+        // What else has to be made ready is, while the memory looks for the rows of those who were met.
+        if !is_doubtful {
+            self.begin_lanes(field, seed, wanted);
+        }
         let likeness = self.group.likeness(plan).filter(|_| field.apart.is_empty());
         if !plan.is_ranked_by_walk() {
-            let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
             self.meet(field, &mut walk, near, (nearest, likeness));
             // Some are met beyond those, as many as were met at a time: whoever does not fit is no reason to rank others.
             let mut players = 0;
@@ -176,6 +178,19 @@ impl Searcher {
             self.group.shrink(base);
         }
         self.fill_otherwise(field, near)
+    }
+
+    /// The lanes of the group as it is, to be filled with so many players.
+    fn begin_lanes(&mut self, field: Field<'_>, seed: Ref<'_>, wanted: u8) {
+        let plan = field.plan;
+        let missing = plan.teams.len().saturating_sub(self.group.larges());
+        let larges = Larges { from: plan.large_from, missing };
+        let parties = match (self.similarity(field), self.group.larges()) {
+            (Similarity::Any, _) => Parties::Any,
+            (Similarity::Alike, 0) => Parties::NoneOrEach(larges),
+            (Similarity::Alike, _) => Parties::Each(larges),
+        };
+        self.lanes.begin(field.slab.layout(), &self.group, seed, (wanted, parties), field.names);
     }
 
     /// One player is missing, and nearness by number is all that counts: the nearest who completes the match does.
@@ -240,11 +255,9 @@ impl Searcher {
     ) {
         let mut missing = players;
         while missing > 0 && near.len() < NEAR_MAX {
-            let from = near.len();
-            let many = (missing as usize).div_ceil(2).min(NEAR_MAX - from);
-            self.met.clear();
-            // All are asked of the memory before any is judged: so it answers for many at a time.
-            walk.meet(field.slab, many, &mut self.met, &mut self.spots);
+            if self.met.is_empty() {
+                self.go_ahead(field, walk, near, missing);
+            }
             if self.met.is_empty() {
                 return;
             }
@@ -264,7 +277,15 @@ impl Searcher {
                     near.keep(card, self.lanes.of(row, &card));
                 }
             }
+            self.met.clear();
         }
+    }
+
+    /// Walks on to as many tickets as may have so many players together. All are asked of the memory before any is judged: so it answers for
+    /// many at a time.
+    fn go_ahead(&mut self, field: Field<'_>, walk: &mut Walk<'_>, near: &Near, players: u32) {
+        let many = (players as usize).div_ceil(2).min(NEAR_MAX - near.len());
+        walk.meet(field.slab, many, &mut self.met, &mut self.spots);
     }
 
     /// Adds whoever fits on the rest of the way.

@@ -83,6 +83,9 @@ pub(crate) const LIST_VALUES_MAX: usize = 1_024;
 /// The most different regions that live tickets may name: as many as a word has bits.
 pub(crate) const REGIONS_MAX: usize = 64;
 
+/// Of how many who are looked at next the memory is asked for the rows: some leave with whoever is looked at before them.
+const FOLLOWING: usize = 3;
+
 /// What came of looking at the next ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
@@ -465,6 +468,7 @@ impl Engine {
     pub fn look(&mut self, until: Timestamp) -> Look {
         let Some(due) = self.agenda.due(&self.slab, until) else { return Look::Nothing };
         let Due { cursor, handle, .. } = due;
+        self.agenda.following().take(FOLLOWING).for_each(|next| self.slab.fetch(next));
         self.enter_steps(cursor.at);
         self.pool.let_in(&self.plan, &mut self.slab);
         if let Some(look) = self.look_at_batch(cursor) {

@@ -66,7 +66,7 @@ pub(super) struct Searcher {
     pub(super) seats: Seats,
     /// Who could join the group as it was begun.
     pub(super) near: Near,
-    /// Whom the walk met last.
+    /// Whom the walk met, and who were not judged yet.
     pub(super) met: Vec<Handle>,
     /// The same before they are ranked.
     pub(super) unranked: Vec<Candidate>,
