@@ -38,7 +38,7 @@ const CUT_OFF: Duration = Duration::from_secs(10);
 /// A host is missed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Doubt {
-    since: Timestamp,
+    pub(super) since: Timestamp,
     /// Once it has begun to ask.
     asks: Option<Round>,
 }

@@ -303,11 +303,21 @@ impl<G: Guards> Session<G> {
         self.pass_over_oneself();
     }
 
-    /// The lobby has made this peer host; where others told it so, its lease began about when they did.
+    /// The lobby has made this peer host. Where others told it so, its lease began no earlier than this peer missed its host, or was named by it; it may have heard of
+    /// that much later. Whoever did neither was named just now. Whoever leads a side has asked for so long that the lobby has to say it itself.
     pub(super) fn hold_lease(&mut self, now: Timestamp) {
-        if !self.line.is_leased(now) {
-            self.line.lease_from(self.line.told_since(now));
+        if self.line.is_leased(now) {
+            return;
         }
+        let told = self.line.told_since(now);
+        let since = match &self.leadership {
+            Leadership::Vacant(vacancy) => told.min(vacancy.since),
+            Leadership::Doubts(doubt) => told.min(doubt.since),
+            Leadership::Follows | Leadership::Reigns(_) | Leadership::Outside { .. } | Leadership::Over => {
+                told
+            }
+        };
+        self.line.lease_from(since);
     }
 
     fn be_certified(&mut self, now: Timestamp, asked: Timestamp, certificate: &Certificate) {

@@ -197,6 +197,26 @@ fn whoever_alone_still_misses_a_host_that_stayed_is_cut_off() {
     assert!((1..=4).all(|id| net.session(peer(id)).leader() == peer(1)));
 }
 
+/// I5. The lobby has made it host long ago, for what it asked then, and others tell it so only now: its lease is over by then, and may be another's.
+#[test]
+fn who_is_told_late_that_it_was_certified_has_no_lease() {
+    for (late, standing) in [(1, Standing::Confirmed), (9, Standing::Unconfirmed)] {
+        let mut net = Net::under_lobby(3, WithoutMajority::Hold);
+        net.lobby.cut.insert(peer(2));
+        net.cut_both(peer(2), peer(3));
+        net.kill(peer(1));
+        step_until(&mut net, |net| !net.stages(peer(2)).is_empty());
+        net.lobby.host = Some((Epoch(2), peer(2)));
+        step_until(&mut net, |net| net.session(peer(3)).stamp() == Stamp::certified(Epoch(2)));
+        net.lobby.down = true;
+        net.run(Duration::from_secs(late));
+        net.cut.clear();
+        step_until(&mut net, |net| net.session(peer(2)).stamp() == Stamp::certified(Epoch(2)));
+        net.run(Duration::from_millis(10));
+        assert_eq!(net.session(peer(2)).standing(), Some(standing), "after {late} s");
+    }
+}
+
 /// A planned leave is one swap at the lobby, and nothing is lost.
 #[test]
 fn a_host_hands_over_through_the_lobby() {

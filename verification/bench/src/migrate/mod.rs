@@ -184,7 +184,9 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     );
     // What was under way to a host that dies is lost with it (decision 0061), of every member: whose they were tells nothing there.
     if cause == Cause::Graceful {
-        field.unheard().iter().for_each(|line| say!("    {line}"));
+        for line in field.unheard() {
+            say!("    {line}");
+        }
     }
     say!(
         "  machine {:.0} % busy; the network wrote no packet more than {} ms late",
