@@ -100,7 +100,7 @@ impl Searcher {
         }
         let window = self.group.window();
         let room = self.group.room_left(plan);
-        let filter = self.filter(field, room);
+        let filter = self.filter(field, part.room_to_ask(room));
         let least = plan.min.saturating_sub(self.group.players());
         // Nobody tends to come after nobody: then counting comes first, where there is anything to count.
         let is_doubtful =
@@ -196,7 +196,7 @@ impl Searcher {
     /// One player is missing, and nearness by number is all that counts: the nearest who completes the match does.
     fn fill_last(&mut self, field: Field<'_>, part: &Part, seed: Ref<'_>) -> Option<Found> {
         let from = primary(field.plan, seed);
-        let filter = self.filter(field, self.group.room_left(field.plan));
+        let filter = self.filter(field, part.room_to_ask(self.group.room_left(field.plan)));
         let base = self.group.members().len();
         let mut tried = 0;
         let mut walk = Walk::new(&part.open, from, self.group.window(), filter);

@@ -60,6 +60,8 @@ pub(super) struct Part {
     pub backfill: Index,
     /// Ordinary tickets by their players.
     sizes: [u32; 128],
+    /// The most players of one of them.
+    largest: u8,
     /// Which sums of players can be made of the tickets there are, at least one of them.
     reachable: u128,
     /// For each total how many ordinary tickets add something to it.
@@ -73,6 +75,7 @@ impl Part {
             exact: Index::new(totals),
             backfill: Index::new(totals),
             sizes: [0; 128],
+            largest: 0,
             reachable: 0,
             adding: alloc::vec![0; totals],
         }
@@ -90,6 +93,11 @@ impl Part {
         let totals = plan.totals.iter().enumerate();
         sums & sizes != 0
             && totals.into_iter().all(|(rule, it)| self.adding[rule] > 0 || row.total(rule) >= it.min_ever)
+    }
+
+    /// What room is asked about among ordinary tickets: where all of them have room, nobody is asked for their size.
+    pub(super) const fn room_to_ask(&self, room: u8) -> u8 {
+        if room < self.largest { room } else { u8::MAX }
     }
 
     /// Whether a ticket can meet nobody, since no other has its number.
@@ -169,6 +177,10 @@ impl Part {
         let players = usize::from(row.shape().players);
         let before = self.sizes[players];
         change(&mut self.sizes[players]);
+        if before.min(self.sizes[players]) == 0 {
+            let largest = self.sizes.iter().rposition(|count| *count > 0);
+            self.largest = largest.and_then(|players| u8::try_from(players).ok()).unwrap_or(0);
+        }
         // Beyond so many of a size more of it make no other sum that is of interest.
         let most = plan.max.into();
         if (before.min(self.sizes[players]) as usize + 1) * players <= most {
