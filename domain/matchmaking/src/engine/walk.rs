@@ -23,7 +23,7 @@ pub(super) struct Met {
 pub(super) type Window = (i64, i64);
 
 /// Fewer are met on either side of a seed before its match is found, as a rule.
-const FEW: u32 = 5;
+const FEW: u32 = 12;
 
 /// A walk. Filter and window may be narrowed on the way; the index does not change meanwhile.
 #[derive(Debug)]

@@ -128,6 +128,7 @@ impl<'a> Ground<'a> {
             }
             self.fetch_above(up.run, up.at);
             (up.run, up.at) = self.next_block(up.run, up.at)?;
+            self.fetch_above(up.run, up.at);
             up.block = self.block(up.run, up.at);
             up.left = up.block.candidates(&self.filter);
         }
@@ -234,6 +235,7 @@ impl<'a> Ground<'a> {
         } else {
             self.fetch_below(down.run, down.at);
             let Some((run, at)) = self.previous_block(down.run, down.at) else { return Head::OVER };
+            self.fetch_below(run, at);
             (down.run, down.at, down.block) = (run, at, self.block(run, at));
             down.left = down.block.candidates(&self.filter);
         }
