@@ -83,8 +83,10 @@ const LEASE: Micros = 2_200_000;
 const LOBBY_LEASE: Micros = 6_000_000;
 /// What a clock that runs slow, and a beat, may add to it.
 const LEASE_SLACK: Micros = 200_000;
-/// `net_migrate_timeout`, what `OnTerminate` may take, and a beat.
-const BUDGET_MS: u64 = 30_000 + 2_000 + 100;
+/// What `OnTerminate` may take, and a beat.
+const ENDING_MS: u64 = 2_000 + 100;
+/// `net_migrate_timeout`, and what its end takes.
+const BUDGET_MS: u64 = 30_000 + ENDING_MS;
 
 /// How long a host waits for its successor at most.
 const HANDING_MAX: Micros = 2_100_000;
@@ -450,8 +452,11 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
             Faults::Calm | Faults::Wireless | Faults::HostUnheard => true,
             Faults::Stormer => !world.has_stormed(id),
             Faults::Beside => !world.shared.contains(&id),
-            // It ends where it is cut off, and does not hear its host give the session away.
-            Faults::OneDeaf => report.outcome != Outcome::Terminated(Failure::CutOff) && !was_given,
+            // It ends at once where it is cut off, and does not hear its host give the session away.
+            Faults::OneDeaf => {
+                let is_cut_off = report.outcome == Outcome::Terminated(Failure::CutOff);
+                !was_given && !(is_cut_off && report.took_ms <= ENDING_MS)
+            }
             Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm => false,
         };
     ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))?;
