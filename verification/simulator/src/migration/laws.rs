@@ -455,7 +455,7 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
             // It ends at once where it is cut off, and does not hear its host give the session away.
             Faults::OneDeaf => {
                 let is_cut_off = report.outcome == Outcome::Terminated(Failure::CutOff);
-                !was_given && !(is_cut_off && report.took_ms <= ENDING_MS)
+                !(was_given || is_cut_off && report.took_ms <= ENDING_MS)
             }
             Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm => false,
         };
