@@ -123,11 +123,20 @@ fn worlds_that_once_broke_a_law_hold() {
 /// that outranks the other side, and the two never merged (1000000226, 1500000227);
 /// a host acknowledged what its successor had just told it holds, and at once was certified no more (1000000432, 1500001017); a
 /// session went to a player that did not hear its host (3200000007), and three that held took their laws at their word (3100000027,
-/// 3100000099, 3200000070).
+/// 3100000099, 3200000070). A host was renewed by one that had voted for another meanwhile (3456), and one that had been certified beside another was told of hosts that it could
+/// not check (5360); a law took the leases of two old hosts for one (712).
 #[test]
 fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
     let early = [105, 245, 20_161, 1_000_000_226, 1_500_000_227, 1_000_000_432, 1_500_001_017];
-    for seed in early.into_iter().chain([3_100_000_027, 3_100_000_099, 3_200_000_007, 3_200_000_070]) {
+    for seed in early.into_iter().chain([
+        712,
+        3_456,
+        5_360,
+        3_100_000_027,
+        3_100_000_099,
+        3_200_000_007,
+        3_200_000_070,
+    ]) {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }
@@ -138,7 +147,7 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// not done (159).
 #[test]
 fn worlds_that_ended_for_want_of_a_host_hold() {
-    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159] {
+    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159, 2_714, 5_103] {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }
@@ -157,7 +166,8 @@ fn worlds_that_ended_for_want_of_a_host_hold() {
 /// An old host that came back was known to the present one by its certificate alone, heard, and told nothing (344).
 /// Two took over at once on a side, and one of them waited for a liar that gives less than it says (283).
 /// Who had led a side took what that one had branched off at for what another of its number had, led that one's game, and passed by who held what was acknowledged (275).
-/// And what laws took for broken: a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), one that
+/// A host that had just been fenced began a side when it was asked, late, to go on for both (51201); one that was told late that it was certified took its lease for a new one (51577).
+/// And what laws took for broken: two heads of a side that meet before they play (51373), a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), one that
 /// died as it gave its host up, before it had said that it moves (30000000317), one that voted for the host that it had given way to, whom its own side had thrown out (31000000135, 31000001954), one that was
 /// certified and outranked by what had waited for it as it thawed (31000000417), who had the list of the next host already (31000000576, 31000000839, 31000001401, 31000001766), and
 /// one that was struck again as it thawed, for ever (6000000215).
@@ -178,6 +188,9 @@ fn successions_that_once_broke_a_law_hold() {
         514,
         573,
         687,
+        51_201,
+        51_373,
+        51_577,
         6_000_001_163,
         7_000_000_030,
         20_000_001_074,
