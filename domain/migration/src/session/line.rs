@@ -313,9 +313,8 @@ impl<G: Guards> Session<G> {
         let since = match &self.leadership {
             Leadership::Vacant(vacancy) => told.min(vacancy.since),
             Leadership::Doubts(doubt) => told.min(doubt.since),
-            Leadership::Follows | Leadership::Reigns(_) | Leadership::Outside { .. } | Leadership::Over => {
-                told
-            }
+            Leadership::Follows | Leadership::Outside { .. } | Leadership::Over => told,
+            Leadership::Reigns(_) => return,
         };
         self.line.lease_from(since);
     }

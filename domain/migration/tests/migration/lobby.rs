@@ -200,8 +200,12 @@ fn whoever_alone_still_misses_a_host_that_stayed_is_cut_off() {
 /// I5. The lobby has made it host long ago, for what it asked then, and others tell it so only now: its lease is over by then, and may be another's.
 #[test]
 fn who_is_told_late_that_it_was_certified_has_no_lease() {
-    for (late, standing) in [(1, Standing::Confirmed), (9, Standing::Unconfirmed)] {
-        let mut net = Net::under_lobby(3, WithoutMajority::Hold);
+    use WithoutMajority::{Fork, Hold};
+    // Where it may, it leads a side by then.
+    for (without, late, standing) in
+        [(Hold, 1, Standing::Confirmed), (Hold, 9, Standing::Unconfirmed), (Fork, 9, Standing::Unconfirmed)]
+    {
+        let mut net = Net::under_lobby(3, without);
         net.lobby.cut.insert(peer(2));
         net.cut_both(peer(2), peer(3));
         net.kill(peer(1));
@@ -213,7 +217,7 @@ fn who_is_told_late_that_it_was_certified_has_no_lease() {
         net.cut.clear();
         step_until(&mut net, |net| net.session(peer(2)).stamp() == Stamp::certified(Epoch(2)));
         net.run(Duration::from_millis(10));
-        assert_eq!(net.session(peer(2)).standing(), Some(standing), "after {late} s");
+        assert_eq!(net.session(peer(2)).standing(), Some(standing), "{without:?}, after {late} s");
     }
 }
 
