@@ -467,7 +467,10 @@ fn host_of_settled(players: &[Player]) -> Option<usize> {
             || player.stands["deeds"].as_u64() > Some(0);
         // Whoever has heard nothing of the game yet would not notice that it goes on under another.
         let has_heard = player.stands["tick"].as_u64() > Some(0);
+        // It stood so before its last move: whoever thaws may say first that it is the host.
+        let is_old = player.move_after(Stamp::of(&player.stands)).is_some();
         does && has_heard
+            && !is_old
             && player.stands["host"] == host.peer.as_str()
             && Stamp::of(&player.stands) == Stamp::of(&host.stands)
             && player.stands["members"] == count
