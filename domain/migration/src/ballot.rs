@@ -200,6 +200,12 @@ impl<G: Guards> Ballot<G> {
         (Root { epoch, host }, self.certificates_after(epoch))
     }
 
+    /// About how many bytes [`Ballot::history`] takes on a line, with what is told beside it.
+    pub(crate) fn weight(&self) -> usize {
+        let certificates: usize = self.certificates.iter().map(Certificate::weight).sum();
+        certificates + self.view.weight()
+    }
+
     /// Whether that one was host of an epoch that this peer knows of.
     #[must_use]
     pub fn was_host(&self, peer: PeerId) -> bool {

@@ -79,6 +79,18 @@ pub enum Forged {
 }
 
 impl Certificate {
+    /// About how many bytes it takes on a line.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.proof {
+            Proof::Majority { electorate, votes } => {
+                let signed: usize =
+                    votes.values().map(|signature| size_of::<PeerId>() + signature.0.len()).sum();
+                signed + electorate.weight()
+            }
+            Proof::Lobby(signature) => size_of::<PeerId>() + signature.0.len(),
+        }
+    }
+
     /// Whether it proves what it says. `lineage` are the hosts of the epochs that are known.
     ///
     /// # Errors

@@ -66,6 +66,11 @@ impl Roster {
 }
 
 impl View {
+    /// About how many bytes it takes on a line.
+    pub(crate) fn weight(&self) -> usize {
+        self.members.len() * size_of::<(PeerId, ChannelId)>() + self.signature.0.len()
+    }
+
     /// How many make a majority.
     #[must_use]
     pub fn majority(&self) -> usize {

@@ -36,7 +36,8 @@ impl<G: Guards> Session<G> {
         match body {
             // Said too often.
             Body::Join { .. } | Body::Present { .. } if !self.may_ask(now, from, Wish::Enters) => {}
-            Body::Pull(_) if !self.may_give(now, from, |contact| &mut contact.supplied) => {}
+            Body::Pull(_)
+                if !self.may_give(now, from, self.held.bytes(), |contact| &mut contact.supplied) => {}
             // These prove themselves, or ask for nothing but an answer.
             Body::Announce(Announcement { certificates, view, cause }) => {
                 self.be_told(now, &certificates, Some(&view), cause);

@@ -38,9 +38,9 @@ pub(super) struct Contact {
     pub(super) announced: Option<Timestamp>,
     /// When it was given lists, where the session is large.
     pub(super) listed: Option<Timestamp>,
-    /// When it was given a state that it asked for.
+    /// Until when a state that it asked for is on its way to it.
     pub(super) supplied: Option<Timestamp>,
-    /// When it was welcomed again.
+    /// Until when its welcome is.
     pub(super) welcomed: Option<Timestamp>,
     pub(super) presence: Presence,
 }
@@ -92,6 +92,12 @@ impl Contact {
             self.rhythm.hear(now);
             self.stamp = message.stamp;
         }
+    }
+
+    /// What was on its way to it is lost.
+    pub(super) fn lose_link(&mut self) {
+        self.supplied = None;
+        self.welcomed = None;
     }
 
     pub(super) fn is_gone(&self) -> bool {

@@ -27,6 +27,8 @@ use crate::{ActorId, ChannelId, Guards, PeerId, Stamp};
 
 /// A member that is silent for so long is none any more.
 pub(super) const MEMBER_LOST: Duration = Duration::from_secs(5);
+/// A byte on a slow line: 1 Mbit/s, which is less than a line that loses one packet in a hundred carries.
+const SLOW_LINE_PER_BYTE: Duration = Duration::from_micros(8);
 /// How long a peer that is no member any more asks to be one again: as long as one that never was.
 const OUTSIDE_MAX: Duration = JOIN_MAX;
 
@@ -143,7 +145,7 @@ impl<G: Guards> Session<G> {
     fn admit(&mut self, now: Timestamp) {
         let stamp = self.stamp();
         let joining = self.as_host(|reign| core::mem::take(&mut reign.joining)).unwrap_or_default();
-        let mut welcome = Vec::new();
+        let (mut come, mut welcome) = (Vec::new(), Vec::new());
         let before = self.roster.version;
         for peer in joining {
             if self.roster.kicked.contains(&peer) {
@@ -167,14 +169,21 @@ impl<G: Guards> Session<G> {
                 self.roster.members.insert(peer, channel);
                 self.roster.version += 1;
             }
-            if is_new || self.may_give(now, peer, |contact| &mut contact.welcomed) {
-                welcome.push(peer);
+            if is_new {
+                come.push(peer);
             }
+            welcome.push(peer);
         }
         if self.roster.version != before {
             self.meet_members(now);
             self.tell_roster(now);
         }
+        // Who was here before was welcomed then, too.
+        for peer in come {
+            self.contacts.entry(peer).and_modify(|contact| contact.welcomed = None);
+        }
+        let weight = self.ballot.weight();
+        welcome.retain(|peer| self.may_give(now, *peer, weight, |contact| &mut contact.welcomed));
         if welcome.is_empty() {
             return;
         }
@@ -195,17 +204,20 @@ impl<G: Guards> Session<G> {
         }
     }
 
-    /// Whether a member is given what is large, which it was not just now: asking for it costs a member nothing.
+    /// Whether a member is given what is large, of so many bytes, and not on its way to it already: asking for it costs a member nothing, and what is
+    /// given once more comes late, with all that is said behind it. While a link stands nothing is lost on it.
     pub(super) fn may_give(
         &mut self,
         now: Timestamp,
         to: PeerId,
-        given: impl Fn(&mut Contact) -> &mut Option<Timestamp>,
+        bytes: usize,
+        on_its_way_until: impl Fn(&mut Contact) -> &mut Option<Timestamp>,
     ) -> bool {
-        let Some(given) = self.contacts.get_mut(&to).map(given) else { return true };
-        let may = given.is_none_or(|at| now >= at + BEAT);
+        let Some(until) = self.contacts.get_mut(&to).map(on_its_way_until) else { return true };
+        let may = until.is_none_or(|until| now >= until);
         if may {
-            *given = Some(now);
+            let takes = SLOW_LINE_PER_BYTE.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
+            *until = Some(now + takes.max(BEAT));
         }
         may
     }

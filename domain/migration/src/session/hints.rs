@@ -13,7 +13,7 @@ use mainstay_core::Timestamp;
 use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
 use crate::message::{Beat, Body};
 use crate::session::vacancy::Advised;
-use crate::session::{Leadership, Presence, Session};
+use crate::session::{Contact, Leadership, Presence, Session};
 use crate::{Epoch, Guards, PeerId};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
@@ -41,6 +41,9 @@ impl<G: Guards> Session<G> {
             {
                 contact.presence = Presence::Here;
             }
+        }
+        for peer in self.linked.difference(&peers) {
+            self.contacts.entry(*peer).and_modify(Contact::lose_link);
         }
         self.linked = peers;
     }

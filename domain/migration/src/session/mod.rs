@@ -226,10 +226,11 @@ impl<G: Guards> Session<G> {
             Input::Message { from, message } => self.receive(now, from, message),
             Input::LinkLost(peer) => {
                 self.linked.remove(&peer);
-                if let Some(contact) = self.contacts.get_mut(&peer)
-                    && contact.presence == Presence::Here
-                {
-                    contact.presence = Presence::Gone;
+                if let Some(contact) = self.contacts.get_mut(&peer) {
+                    contact.lose_link();
+                    if contact.presence == Presence::Here {
+                        contact.presence = Presence::Gone;
+                    }
                 }
             }
             Input::Linked(peers) => self.be_linked(peers),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Body, CanBeHost, ChannelId, Claim, Closed, Config, End, Epoch, Handover, Input, Joined, Joining,
-    MEMBERS_MAX, Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
+    LINEAGE_MAX, MEMBERS_MAX, Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
 };
 
 use crate::net::{NamedKeys, Net, peer, snapshot};
@@ -306,6 +306,43 @@ fn a_hundred_hosts_and_newcomers_after_each() {
     let host = net.session(net.host());
     assert_eq!(host.stamp(), Stamp::certified(Epoch(101)));
     assert!(host.held().inputs().len() <= PLAYERS_MAX, "those who left long ago are forgotten");
+}
+
+/// The history that a newcomer is told is long where many were host: while a slow line carries it, it is not sent again for all that the newcomer asks, or
+/// the first views and states would come behind all of them. What was on its way when the link broke is.
+#[test]
+fn who_is_being_told_a_long_history_is_not_told_it_again() {
+    let mut net = Net::of(32);
+    for number in (1..=32).cycle().skip(1).take(LINEAGE_MAX) {
+        let (host, to) = (net.host(), Some(peer(number)));
+        let last = snapshot(net.session(host).held().id().tick);
+        net.give(host, Input::HandOver { to, why: Handover::Lobby, last });
+        step_until(&mut net, |net| net.session(host).leader() != host);
+        net.run(Duration::from_millis(200));
+    }
+    let host = net.host();
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::Welcome(_)) { 400 } else { 20 });
+    net.overheard = Some(Vec::new());
+    net.join(peer(90));
+    net.run(Duration::from_secs(2));
+    let said = net.overheard.take().unwrap();
+    let welcomes = said.iter().filter(|(.., message)| matches!(message.body, Body::Welcome(_))).count();
+    assert_eq!((welcomes, net.peers.contains_key(&peer(90))), (1, true));
+
+    // It asks every 300 ms.
+    net.travels = |_| Duration::from_millis(20);
+    let mut comes_within_ms_of_a_lost_welcome = |newcomer: PeerId, breaks: &[Input]| {
+        net.cut.insert((host, newcomer));
+        net.join(newcomer);
+        net.run(Duration::from_millis(100));
+        net.cut.clear();
+        breaks.iter().for_each(|input| net.give(host, input.clone()));
+        let began = net.now;
+        step_until(&mut net, |net| net.peers.contains_key(&newcomer));
+        net.now.since(began).as_millis()
+    };
+    assert!(comes_within_ms_of_a_lost_welcome(peer(91), &[]) > 400);
+    assert!(comes_within_ms_of_a_lost_welcome(peer(92), &[Input::LinkLost(peer(92))]) < 300);
 }
 
 /// I9: "input applied exactly once". Of those who left a host remembers as many as a state has room for, the newest: one that was cut off, and put out, is not
