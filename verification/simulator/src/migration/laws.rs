@@ -107,8 +107,8 @@ pub(super) struct Oracle {
     stamps: BTreeMap<PeerId, Stamp>,
     /// Since when each has its stamp.
     obeyed: BTreeMap<PeerId, Micros>,
-    /// Since when each host is a confirmed one.
-    confirmed: BTreeMap<PeerId, Micros>,
+    /// Since when each of those who play with a confirmed host does, and it is one itself.
+    confirmed: BTreeMap<PeerId, BTreeMap<PeerId, Micros>>,
     /// Who was host under which stamps.
     led: BTreeSet<(PeerId, Stamp)>,
     applied: BTreeMap<PeerId, Stamp>,

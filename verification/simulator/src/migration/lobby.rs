@@ -390,11 +390,15 @@ impl<G: Guards> World<G> {
         self.lobby.away_until > since
     }
 
-    /// Whether the lobby waits for the end of a lease that its host renews, whoever misses that host.
-    pub(super) fn lobby_waits_for_its_host(&self) -> bool {
+    /// Whether the lobby waits for the end of a lease that its host renews, though so many miss that host.
+    pub(super) fn lobby_keeps_its_host(&self, missed_by: usize) -> bool {
         let Ok(session) = self.lobby.rules.session(self.session_id()) else { return false };
-        let lease = self.lobby.rules.lease(session, self.lobby_time());
-        self.scenario.takeover == Takeover::Strict && matches!(lease, Lease::Held { .. })
+        let is_held = matches!(self.lobby.rules.lease(session, self.lobby_time()), Lease::Held { .. });
+        let may_miss = match self.scenario.takeover {
+            Takeover::Strict => usize::MAX,
+            Takeover::Fast => self.running().len() / 2,
+        };
+        is_held && missed_by <= may_miss
     }
 
     /// The lobby dies and comes back, or some do not reach it for a while.

@@ -1,7 +1,7 @@
 //! I8: nobody's game ends for want of a host who could have one.
 //!
 //! Whoever ends so, though nothing was wrong with it for long enough, had nobody who could be host among those that it heard all the while, itself included; or
-//! they were too few for the session's policy, or its lobby was away, or waited for a host that it heard itself (of a strict session). Whose time went with hosts that
+//! they were too few for the session's policy, or its lobby was away, or kept a host that it heard itself (of a strict session, or because no more than half missed that one). Whose time went with hosts that
 //! were lost one after another is not judged.
 
 use mainstay_migration::{CanBeHost, Failure, Guards, Outcome, PeerId, Report, WithoutMajority};
@@ -54,7 +54,7 @@ pub(super) fn is_inevitable<G: Guards>(world: &World<G>, id: PeerId, report: &Re
             session.roster().members.contains_key(*other) && !session.roster().kicked.contains(*other);
         let votes = heard.iter().filter(|it| view.members.contains_key(*it) && hears(**other, **it)).count();
         let are_enough = if world.has_lobby() {
-            !world.has_lobby_been_away_since(since) && !world.lobby_waits_for_its_host()
+            !world.has_lobby_been_away_since(since) && !world.lobby_keeps_its_host(heard.len())
         } else {
             // Of a majority that somebody pretends to there is no side, and no host where too few are left without it.
             let goes_on = world.scenario.without_majority == WithoutMajority::Fork;

@@ -182,13 +182,19 @@ pub(in super::super) fn is_obeyed<G: Guards>(world: &mut World<G>, id: PeerId) -
         world.oracle.confirmed.remove(&id);
         return Ok(());
     }
-    let confirmed = *world.oracle.confirmed.entry(id).or_insert(world.now);
+    let plays: BTreeSet<PeerId> = session.roster().members.keys().copied().chain([id]).collect();
+    let play_since = world.oracle.confirmed.entry(id).or_default();
+    play_since.retain(|peer, _| plays.contains(peer));
+    for peer in plays {
+        play_since.entry(peer).or_insert(world.now);
+    }
     // Under a lobby that takes its word, and it is asked once a second.
     let within = if world.has_lobby() { 2 * HEEDED_WITHIN } else { HEEDED_WITHIN };
     let since = world.now.saturating_sub(within);
     // While it stood still its clock may have, too: by that it rests from being certified.
     let thawed = world.peers[&id].froze.unwrap_or_default();
-    if confirmed > since
+    let play_since = &world.oracle.confirmed[&id];
+    if play_since[&id] > since
         || world.has_lobby_been_away_since(since)
         || world.oracle.obeyed.get(&id).is_none_or(|at| (*at).max(thawed) + RENEWED_EVERY > since)
     {
@@ -197,7 +203,8 @@ pub(in super::super) fn is_obeyed<G: Guards>(world: &mut World<G>, id: PeerId) -
     let Some(session) = world.peers[&id].session() else { return Ok(()) };
     let is_astray = |other: &PeerId| {
         let Some(of_other) = world.peers[other].session() else { return false };
-        let plays = session.roster().members.contains_key(other) && !session.roster().kicked.contains(other);
+        let plays =
+            play_since.get(other).is_some_and(|at| *at <= since) && !session.roster().kicked.contains(other);
         let astray = of_other.leader() != id && of_other.stamp().epoch <= stamp.epoch;
         // Whoever is on a side has to be outranked, and whoever plots votes for nobody.
         let is_outvoted = world.scenario.plots == Plots::Some && of_other.stamp().fork > 0;
