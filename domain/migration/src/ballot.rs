@@ -237,29 +237,36 @@ impl<G: Guards> Ballot<G> {
     /// newest stands for them all.
     #[must_use]
     pub fn certificates_after(&self, epoch: Epoch) -> Vec<Certificate> {
-        if self.arbiter == Arbiter::Lobby {
-            return if epoch < self.epoch { self.newest_certificate() } else { Vec::new() };
-        }
-        self.certificates.iter().filter(|certificate| certificate.epoch > epoch).cloned().collect()
+        self.after(epoch).to_vec()
+    }
+
+    fn after(&self, epoch: Epoch) -> &[Certificate] {
+        let count = self.certificates.len();
+        let from = match self.arbiter {
+            Arbiter::Lobby if epoch < self.epoch => count.saturating_sub(1),
+            Arbiter::Lobby => count,
+            Arbiter::Majority => self.certificates.partition_point(|certificate| certificate.epoch <= epoch),
+        };
+        &self.certificates[from..]
     }
 
     /// What proves the present host to whoever stopped at that epoch: the certificates of all after it, and of those before it that the hosts of these were elected by.
     /// The other may never have obeyed those, for it went another way: two hosts of neighbouring epochs may both have been elected by the members of one view.
     #[must_use]
     pub fn proof_for(&self, epoch: Epoch) -> Vec<Certificate> {
-        let mut proof: BTreeMap<Epoch, Certificate> =
-            self.certificates_after(epoch).into_iter().map(|it| (it.epoch, it)).collect();
-        let mut before: Vec<Epoch> = proof.values().filter_map(Certificate::electorate_epoch).collect();
+        let mut proof: BTreeMap<Epoch, &Certificate> =
+            self.after(epoch).iter().map(|certificate| (certificate.epoch, certificate)).collect();
+        let mut before: Vec<Epoch> = proof.values().filter_map(|it| it.electorate_epoch()).collect();
         while let Some(earlier) = before.pop() {
             if earlier >= epoch || proof.contains_key(&earlier) {
                 continue;
             }
             if let Some(certificate) = self.certificate_of(earlier) {
                 before.extend(certificate.electorate_epoch());
-                proof.insert(earlier, certificate.clone());
+                proof.insert(earlier, certificate);
             }
         }
-        proof.into_values().collect()
+        proof.into_values().cloned().collect()
     }
 
     /// Asks for votes in that epoch, or in the next that it has not voted in itself.

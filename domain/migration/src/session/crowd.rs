@@ -263,7 +263,8 @@ impl<G: Guards> Session<G> {
         }
         let members = &self.view().members;
         // With half of the members behind it, nobody else can have a majority, and the smaller view has one.
-        let half = self.count_present(now, members) * 2 == members.len() && self.fork.is_none();
+        let half = self.count_present(now, |peer| members.contains_key(peer)) * 2 == members.len()
+            && self.fork.is_none();
         let next_out = leaving.into_iter().find(|peer| members.contains_key(peer));
         let present = self.present(now);
         let id = self.view().id;
@@ -303,7 +304,7 @@ impl<G: Guards> Session<G> {
     fn go_back(&mut self, now: Timestamp, written: Timestamp) {
         let Some(settled) = self.ballot.last_settled().cloned() else { return };
         let majority = settled.len() / 2 + 1;
-        if now >= written + LEASE && self.count_present(now, &settled) >= majority {
+        if now >= written + LEASE && self.count_present(now, |peer| settled.contains_key(peer)) >= majority {
             self.write_view(now, settled);
         }
     }

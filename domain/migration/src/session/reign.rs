@@ -241,14 +241,13 @@ impl<G: Guards> Session<G> {
         self.contacts.iter().filter(|(_, contact)| is_present(contact)).map(|(peer, _)| *peer).collect()
     }
 
-    /// How many of these are present, this peer included.
-    pub(super) fn count_present(&self, now: Timestamp, members: &BTreeMap<PeerId, ChannelId>) -> usize {
-        let present = self.present(now);
-        present.iter().chain([&self.config.me]).filter(|peer| members.contains_key(peer)).count()
+    /// How many of those who count are present, this peer included.
+    pub(super) fn count_present(&self, now: Timestamp, counts: impl Fn(&PeerId) -> bool) -> usize {
+        self.present(now).iter().chain([&self.config.me]).filter(|peer| counts(peer)).count()
     }
 
     fn has_majority(&self, now: Timestamp) -> bool {
-        self.count_present(now, &self.view().members) >= self.view().majority()
+        self.count_present(now, |peer| self.is_voter(*peer)) >= self.view().majority()
     }
 
     /// Whether a majority is behind this host. Whoever has promised a later epoch hears this host again, and may have made another one before: it counts
@@ -260,8 +259,7 @@ impl<G: Guards> Session<G> {
             let promised = self.contacts.get(peer).and_then(|it| it.beat).map(|beat| beat.promised);
             promised.is_some_and(|promised| promised > epoch) && !self.ballot.has_vote_of(*peer)
         };
-        let behind = self.present(now).into_iter().filter(|peer| !has_promised(peer));
-        let behind = behind.chain([self.config.me]).filter(|peer| self.is_voter(*peer)).count();
+        let behind = self.count_present(now, |peer| self.is_voter(*peer) && !has_promised(peer));
         behind >= self.view().majority()
     }
 
