@@ -200,9 +200,9 @@ impl<G: Guards> Ballot<G> {
         (Root { epoch, host }, self.certificates_after(epoch))
     }
 
-    /// About how many bytes [`Ballot::history`] takes on a line, with what is told beside it.
-    pub(crate) fn weight(&self) -> usize {
-        let certificates: usize = self.certificates.iter().map(Certificate::weight).sum();
+    /// About how many bytes it takes on a line to tell how it went on after that epoch, and the newest view.
+    pub(crate) fn weight_after(&self, epoch: Epoch) -> usize {
+        let certificates: usize = self.after(epoch).iter().map(Certificate::weight).sum();
         certificates + self.view.weight()
     }
 

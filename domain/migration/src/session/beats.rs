@@ -8,6 +8,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Announcement, Beat, Body, Leads, Message};
 use crate::seal::Sealed;
+use crate::session::crowd::on_a_slow_line;
 use crate::session::former::Wish;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;
@@ -287,9 +288,11 @@ impl<G: Guards> Session<G> {
         let mut since = Epoch::FIRST;
         let is_small = self.is_small();
         if let Some(contact) = self.contacts.get_mut(&peer) {
+            // Whoever stopped long ago is told of many hosts.
+            let takes = on_a_slow_line(self.ballot.weight_after(contact.stamp.epoch));
             // Whoever has heard something later and obeys another still has lost it.
-            let has_lost_it = |announced| is_small && contact.echoed > Some(announced);
-            let is_on_its_way = |announced| now < announced + AGAIN && !has_lost_it(announced);
+            let has_lost_it = |announced| is_small && contact.echoed > Some(announced + takes);
+            let is_on_its_way = |announced| now < announced + takes.max(AGAIN) && !has_lost_it(announced);
             if contact.announced.is_some_and(is_on_its_way) {
                 return;
             }

@@ -96,6 +96,7 @@ impl Contact {
 
     /// What was on its way to it is lost.
     pub(super) fn lose_link(&mut self) {
+        self.announced = None;
         self.supplied = None;
         self.welcomed = None;
     }

@@ -23,7 +23,7 @@ use crate::session::words::{Cause, End, Newcomers, Output};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::Failure;
 use crate::view::{MEMBERS_MAX, Roster};
-use crate::{ActorId, ChannelId, Guards, PeerId, Stamp};
+use crate::{ActorId, ChannelId, Epoch, Guards, PeerId, Stamp};
 
 /// A member that is silent for so long is none any more.
 pub(super) const MEMBER_LOST: Duration = Duration::from_secs(5);
@@ -31,6 +31,11 @@ pub(super) const MEMBER_LOST: Duration = Duration::from_secs(5);
 const SLOW_LINE_PER_BYTE: Duration = Duration::from_micros(8);
 /// How long a peer that is no member any more asks to be one again: as long as one that never was.
 const OUTSIDE_MAX: Duration = JOIN_MAX;
+
+/// How long a slow line has to carry so much.
+pub(super) fn on_a_slow_line(bytes: usize) -> Duration {
+    SLOW_LINE_PER_BYTE.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX))
+}
 
 impl<G: Guards> Session<G> {
     /// Who could be host, the best first. Whoever can be certified comes before whoever only plays.
@@ -182,7 +187,7 @@ impl<G: Guards> Session<G> {
         for peer in come {
             self.contacts.entry(peer).and_modify(|contact| contact.welcomed = None);
         }
-        let weight = self.ballot.weight();
+        let weight = self.ballot.weight_after(Epoch::FIRST);
         welcome.retain(|peer| self.may_give(now, *peer, weight, |contact| &mut contact.welcomed));
         if welcome.is_empty() {
             return;
@@ -216,8 +221,7 @@ impl<G: Guards> Session<G> {
         let Some(until) = self.contacts.get_mut(&to).map(on_its_way_until) else { return true };
         let may = until.is_none_or(|until| now >= until);
         if may {
-            let takes = SLOW_LINE_PER_BYTE.saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX));
-            *until = Some(now + takes.max(BEAT));
+            *until = Some(now + on_a_slow_line(bytes).max(BEAT));
         }
         may
     }
