@@ -8,7 +8,7 @@ use mainstay_core::Timestamp;
 
 use crate::message::{Announcement, Beat, Body, Leads, Message};
 use crate::seal::Sealed;
-use crate::session::crowd::on_a_slow_line;
+use crate::session::admission::on_a_slow_line;
 use crate::session::former::Wish;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;

@@ -9,6 +9,7 @@
 //! [`former`] who is heard at all, [`speakers`] whose game, [`rewritten`] of another past, [`mod@kept`] how much is remembered, [`mod@line`] what it says to its lobby, [`bearing`]
 //! and by way of others, [`show`] what can be drawn.
 
+mod admission;
 mod bearing;
 mod beats;
 mod begin;
@@ -29,6 +30,8 @@ mod hints;
 mod intake;
 mod kept;
 mod line;
+mod lists;
+mod outside;
 mod play;
 mod reign;
 mod rewritten;
