@@ -114,12 +114,13 @@ impl<G: Guards> Session<G> {
     }
 
     /// Who left the longest ago is forgotten first. Whoever has just been lost may be on another side, or cut off, and come back; what it did
-    /// is in the game, and it says it again.
+    /// is in the game, and it says it again. A side's host meets such a one on, and has not noted yet that
+    /// it left.
     fn forget_players(&mut self) {
         let members = &self.roster.members;
         let gone = self.applied.keys().copied().filter(|peer| !members.contains_key(peer));
         let mut gone: Vec<PeerId> = gone.collect();
-        gone.sort_by_key(|peer| self.former.place(*peer));
+        gone.sort_by_key(|peer| (self.contacts.contains_key(peer), self.former.place(*peer)));
         gone.truncate(self.applied.len().saturating_sub(PLAYERS_MAX));
         Arc::make_mut(&mut self.applied).retain(|peer, _| !gone.contains(peer));
         let applied = &self.applied;

@@ -346,10 +346,9 @@ fn who_is_being_told_a_long_history_is_not_told_it_again() {
 }
 
 /// I9: "input applied exactly once". Of those who left a host remembers as many as a state has room for, the newest: one that was cut off, and put out, is not
-/// forgotten for those who went long before, and what it says again is known.
+/// forgotten for those who went long before, and what it says again is known. Nor is one that a side's host meets for as long as it may be on another (succession 184).
 #[test]
 fn whoever_is_put_out_is_remembered_for_what_it_did() {
-    let mut net = Net::of(4);
     let plays = |net: &mut Net, id: u128| {
         net.give(peer(id), Input::Play(b"ahoy".to_vec()));
         net.run(Duration::from_millis(200));
@@ -359,24 +358,30 @@ fn whoever_is_put_out_is_remembered_for_what_it_did() {
         net.run(Duration::from_millis(300));
         plays(net, id);
     };
-    for id in (0..).take(PLAYERS_MAX - 1) {
-        comes(&mut net, 100 + id);
-        net.give(peer(100 + id), Input::Leave);
-        net.kill(peer(100 + id));
+    for dead in [&[][..], &[peer(1), peer(2)]] {
+        let mut net = Net::of(4);
+        for id in (0..).take(PLAYERS_MAX - 1) {
+            comes(&mut net, 100 + id);
+            net.give(peer(100 + id), Input::Leave);
+            net.kill(peer(100 + id));
+        }
+        dead.iter().for_each(|peer| net.kill(*peer));
+        net.run(Duration::from_secs(8));
+        let (host, cut_off) = (net.host(), 98);
+        comes(&mut net, cut_off);
+        net.cut.insert((host, peer(cut_off)));
+        (0..2).for_each(|_| plays(&mut net, cut_off));
+        net.cut_both(host, peer(cut_off));
+        net.run(Duration::from_secs(6));
+        assert!(!net.session(host).roster().members.contains_key(&peer(cut_off)), "it was put out");
+        comes(&mut net, 99);
+        net.cut.clear();
+        net.run(Duration::from_secs(6));
+        plays(&mut net, cut_off);
+        let applied = net.seen[&host].applied.iter().filter(|(from, _)| *from == peer(cut_off));
+        assert_eq!(applied.map(|(_, number)| *number).collect::<Vec<_>>(), [1, 2, 3, 4], "{dead:?}");
+        assert_eq!(net.session(host).held().inputs().len(), PLAYERS_MAX);
     }
-    net.run(Duration::from_secs(2));
-    net.cut.insert((peer(1), peer(3)));
-    (0..3).for_each(|_| plays(&mut net, 3));
-    net.cut_both(peer(1), peer(3));
-    net.run(Duration::from_secs(6));
-    assert!(!net.session(peer(1)).roster().members.contains_key(&peer(3)), "it was put out");
-    comes(&mut net, 99);
-    net.cut.clear();
-    net.run(Duration::from_secs(3));
-    plays(&mut net, 3);
-    let of_third = net.seen[&peer(1)].applied.iter().filter(|(from, _)| *from == peer(3));
-    assert_eq!(of_third.map(|(_, number)| *number).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    assert_eq!(net.session(peer(1)).held().inputs().len(), PLAYERS_MAX);
 }
 
 /// I14. A host stood still, and comes back to one that came while it was away, and knows that it was host by its certificate alone: it is let in at once.

@@ -137,7 +137,10 @@ impl<G: Guards> World<G> {
         // Whoever is dead has no session any more.
         let stamp = self.peers[&peer].session().map(|session| session.stamp());
         self.peer(peer).alive = Alive::Dead;
-        self.oracle.dies(peer, self.now);
+        // Whose session has ended went then.
+        if !matches!(self.peers[&peer].life, Life::Over) {
+            self.oracle.goes(peer, self.now);
+        }
         if let Some(stamp) = stamp {
             // Whoever obeys the next one already does not miss it.
             let misses = |id: &PeerId| self.peers[id].session().is_some_and(|it| it.stamp() <= stamp);

@@ -199,8 +199,9 @@ impl Oracle {
         self.troubles.between(one, other, now);
     }
 
-    pub(super) fn dies(&mut self, peer: PeerId, now: Micros) {
-        self.troubles.dies(peer, now);
+    /// It dies, or its session ends.
+    pub(super) fn goes(&mut self, peer: PeerId, now: Micros) {
+        self.troubles.goes(peer, now);
     }
 
     /// It stood still until now, or says what is not so.

@@ -536,6 +536,7 @@ impl<G: Guards> World<G> {
                     self.oracle.gives(self.now);
                 }
                 self.peer(id).life = Life::Over;
+                self.oracle.goes(id, self.now);
                 self.leaves_lobby(id);
                 return super::laws::ended(self, id, &end);
             }

@@ -150,9 +150,10 @@ fn was_told<G: Guards>(world: &World<G>, id: PeerId, host: PeerId, since: Micros
 /// Whether the link between the two carried everything all that time and until the host went.
 fn heard_host<G: Guards>(world: &World<G>, id: PeerId, host: PeerId, from: Micros, until: Micros) -> bool {
     let troubles = &world.oracle.troubles;
-    let (went, last) = match world.peers[&host].alive {
-        Alive::Running => (world.now, troubles.last_with(host)),
-        Alive::Dead => troubles.died(host),
+    let peer = &world.peers[&host];
+    let (went, last) = match peer.alive {
+        Alive::Running if peer.session().is_some() => (world.now, troubles.last_with(host)),
+        Alive::Running | Alive::Dead => troubles.went(host),
         Alive::Frozen => return false,
     };
     let is_cut = |cut: &BTreeSet<_>| cut.contains(&(id, host)) || cut.contains(&(host, id));

@@ -14,8 +14,8 @@ use crate::agenda::Micros;
 pub(super) struct Troubles {
     links: BTreeMap<(PeerId, PeerId), Micros>,
     peers: BTreeMap<PeerId, Micros>,
-    /// When each died, and what was wrong with it last before.
-    died: BTreeMap<PeerId, (Micros, Option<Micros>)>,
+    /// When each died, or its session ended, and what was wrong with it last before.
+    went: BTreeMap<PeerId, (Micros, Option<Micros>)>,
 }
 
 impl Troubles {
@@ -30,15 +30,15 @@ impl Troubles {
         self.peers.insert(peer, now);
     }
 
-    /// It dies.
-    pub(super) fn dies(&mut self, peer: PeerId, now: Micros) {
-        self.died.insert(peer, (now, self.last_with(peer)));
+    /// It dies, or its session ends.
+    pub(super) fn goes(&mut self, peer: PeerId, now: Micros) {
+        self.went.insert(peer, (now, self.last_with(peer)));
         self.with(peer, now);
     }
 
     /// When it did, and when it was in trouble last before that.
-    pub(super) fn died(&self, peer: PeerId) -> (Micros, Option<Micros>) {
-        self.died.get(&peer).copied().unwrap_or_default()
+    pub(super) fn went(&self, peer: PeerId) -> (Micros, Option<Micros>) {
+        self.went.get(&peer).copied().unwrap_or_default()
     }
 
     /// When that one was in trouble last, if it ever was.
