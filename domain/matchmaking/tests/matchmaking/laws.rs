@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use mainstay_core::{StateMachine, TicketId, Timestamp};
 use mainstay_matchmaking::spec::QueueSpec;
-use mainstay_matchmaking::{BackfillStage, BackfillTicket, Caller, Event, Queue, Stage, Ticket, laws};
+use mainstay_matchmaking::{
+    BackfillStage, BackfillTicket, Caller, Command, Event, Queue, Stage, Ticket, laws,
+};
 use proptest::prelude::*;
 
 use crate::draw::{Dice, gathering, queue};
@@ -153,6 +155,28 @@ proptest! {
             judge.judge(&world)?;
             let left = missed(&spec, &world);
             prop_assert!(left.is_none(), "missed at {:?}: {:#?}\n{:#?}", world.now, left, spec);
+        }
+    }
+
+    /// What trying everything passes over is no match: where a queue is paused and none is formed, it finds one whenever there is any.
+    #[test]
+    fn trying_everything_passes_over_no_match(seed in any::<u64>(), steps in steps()) {
+        let mut spec = queue(&mut Dice(seed));
+        let mut world = World::new(spec.clone());
+        world.run(Command::Pause).unwrap();
+        let mut made = Vec::new();
+        for it in steps {
+            step(&mut world, &mut spec, &mut made, it);
+            let all = waiting(&world.queue);
+            if all.len() > TRIED_MAX {
+                break;
+            }
+            let mut groups = (0..1_u32 << all.len()).map(|group| {
+                let inside = all.iter().enumerate().filter(|(at, _)| group >> at & 1 == 1);
+                inside.map(|(_, it)| it.clone()).collect::<Vec<Waiting>>()
+            });
+            let any = groups.any(|group| why_not(&spec, &group, world.now).is_none());
+            prop_assert_eq!(missed_among(&spec, &all, world.now).is_some(), any, "{:#?}\n{:#?}", all, spec);
         }
     }
 

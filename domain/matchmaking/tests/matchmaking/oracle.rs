@@ -93,14 +93,51 @@ pub fn looked_at(
     (all, at)
 }
 
-/// Any group of these that is a match; `None` where there is none at all.
+/// Any group of these that is a match; `None` where there is none at all. Every group is tried but those of another size, and those with two
+/// who cannot be [together](may_be_together) whoever else is there.
 pub fn missed_among(spec: &QueueSpec, all: &[Waiting], now: Timestamp) -> Option<Vec<Waiting>> {
     assert!(all.len() <= 14, "{} tickets are too many to try everything", all.len());
-    (0..1_u32 << all.len())
-        .map(|subset| {
-            all.iter().enumerate().filter(|(at, _)| subset >> at & 1 == 1).map(|(_, it)| it.clone()).collect()
+    let size = spec.min_match_size as usize..=spec.max_match_size as usize;
+    let players: Vec<usize> = all.iter().map(|it| it.members().len()).collect();
+    let friends: Vec<u32> = all
+        .iter()
+        .map(|one| {
+            let fits = |other: &Waiting| u32::from(may_be_together(spec, [one, other], now));
+            all.iter().enumerate().map(|(at, other)| fits(other) << at).sum()
         })
-        .find(|group: &Vec<Waiting>| group.len() >= 2 && why_not(spec, group, now).is_none())
+        .collect();
+    let sized = (1..1_u32 << all.len()).filter(|group| {
+        group.count_ones() >= 2 && size.contains(&of_group(*group).map(|at| players[at]).sum())
+    });
+    sized
+        .filter(|group| of_group(*group).all(|at| group & !friends[at] & !(1 << at) == 0))
+        .map(|group| of_group(group).map(|at| all[at].clone()).collect())
+        .find(|group: &Vec<Waiting>| why_not(spec, group, now).is_none())
+}
+
+/// Which tickets are in a group, one bit each.
+fn of_group(mut group: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (group != 0).then(|| group.trailing_zeros())?;
+        group &= group - 1;
+        Some(first as usize)
+    })
+}
+
+/// Whether two can be in any match together: what they break by themselves, or with each other, nobody who joins them makes good. Of totals and
+/// teams that is not so.
+fn may_be_together(spec: &QueueSpec, pair: [&Waiting; 2], now: Timestamp) -> bool {
+    let pair = pair.map(Waiting::clone);
+    spec.rules.iter().enumerate().all(|(index, rule)| match rule.kind {
+        RuleKind::StringEquality { .. }
+        | RuleKind::Difference { .. }
+        | RuleKind::SetIntersection { .. }
+        | RuleKind::RegionSelection { .. } => holds(index, rule, &pair, now),
+        RuleKind::MatchTotal { .. }
+        | RuleKind::TeamDifference { .. }
+        | RuleKind::TeamSizeBalance { .. }
+        | RuleKind::TeamTicketSizeSimilarity => true,
+    })
 }
 
 /// Why a group is no match at a moment; `None` where it is one.

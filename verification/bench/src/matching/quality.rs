@@ -15,8 +15,12 @@ use crate::Failure;
 
 /// Between two tickets of a day that is judged.
 const APART: Duration = Duration::from_millis(20);
-/// So many tickets may wait for everything to be tried.
-const TRIED_MAX: usize = 8;
+/// So many tickets come to a pool in which everything is tried: twenty players where they come in parties.
+const TRIED_MAX: u64 = 12;
+/// Between two of those.
+const TRIED_APART_S: u64 = 5;
+/// How long such a pool is looked at after its last ticket: limits of half a minute and more have grown by then.
+const TRIED_ON: Duration = Duration::from_secs(30);
 
 /// Every match of a day, judged.
 pub fn violations(preset: Preset, tickets: u64) -> Result<(), Failure> {
@@ -33,21 +37,48 @@ pub fn violations(preset: Preset, tickets: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Small pools, each searched by trying everything after each ticket and each boundary.
-pub fn missed(preset: Preset, pools: u64) -> Result<(), Failure> {
-    let (mut checks, mut missed) = (0_u64, 0_u64);
-    for seed in 0..pools {
+/// Small pools, each searched by trying everything after each ticket and each boundary at which enough players wait for a match, until so
+/// many searches are done.
+pub fn missed(preset: Preset, wanted: u64) -> Result<(), Failure> {
+    let mut tried = Tried::default();
+    let mut told = Told::default();
+    let mut pools = 0;
+    while tried.checks < wanted {
         let mut day = Day::new(preset)?;
-        for command in commands(preset, seed, TRIED_MAX as u64, day.queue.form()) {
-            day.step(&command, Duration::from_secs(1 + seed % 5))?;
-            let Some(spec) = day.queue.spec() else { continue };
-            checks += 1;
-            let (waiting, at) = oracle::looked_at(spec, &day.queue, Timestamp::EPOCH, day.now);
-            missed += u64::from(oracle::missed_among(spec, &waiting, at).is_some());
+        for command in commands(preset, pools, TRIED_MAX, day.queue.form()) {
+            let after = Duration::from_secs(1 + pools % TRIED_APART_S);
+            day.live_on(after, &mut told, |day| tried.try_everything(day))?;
+            day.turn(&command, &mut told)?;
+            tried.try_everything(&day);
         }
+        day.live_on(TRIED_ON, &mut told, |day| tried.try_everything(day))?;
+        pools += 1;
     }
-    say!("matches missed, {preset:?}: {missed} of {checks} checks");
+    let (Tried { checks, missed }, Told { matches, .. }) = (tried, told);
+    say!(
+        "matches missed, {preset:?}: {missed} of {checks} checks, in {pools} pools, of which {matches} matches came"
+    );
     Ok(())
+}
+
+/// What came of trying everything.
+#[derive(Default)]
+struct Tried {
+    checks: u64,
+    missed: u64,
+}
+
+impl Tried {
+    fn try_everything(&mut self, day: &Day) {
+        let Some(spec) = day.queue.spec() else { return };
+        let (waiting, at) = oracle::looked_at(spec, &day.queue, Timestamp::EPOCH, day.now);
+        let players: usize = waiting.iter().map(|it| it.members().len()).sum();
+        if waiting.len() < 2 || players < spec.min_match_size as usize {
+            return;
+        }
+        self.checks += 1;
+        self.missed += u64::from(oracle::missed_among(spec, &waiting, at).is_some());
+    }
 }
 
 /// A queue that lives, and one behind it that has not seen the last turn.
@@ -71,17 +102,31 @@ impl Day {
         Ok(Self { queue, shadow, now: Timestamp::EPOCH })
     }
 
-    /// Lives on to a command, from deadline to deadline.
+    /// Lives on to a command.
     fn step(&mut self, command: &Command, after: Duration) -> Result<Told, Failure> {
         let mut told = Told::default();
+        self.live_on(after, &mut told, |_| ())?;
+        self.turn(command, &mut told)?;
+        Ok(told)
+    }
+
+    /// Lives on from deadline to deadline, each of which is over before anybody looks.
+    fn live_on(
+        &mut self,
+        after: Duration,
+        told: &mut Told,
+        mut is_over: impl FnMut(&Self),
+    ) -> Result<(), Failure> {
         let until = self.now + after;
         while let Some((at, _)) = self.queue.next_deadline().filter(|(at, _)| *at <= until) {
             self.now = self.now.max(at);
-            self.turn(&Command::Due, &mut told)?;
+            self.turn(&Command::Due, told)?;
+            if self.queue.next_deadline().is_none_or(|(at, _)| at > self.now) {
+                is_over(self);
+            }
         }
         self.now = until;
-        self.turn(command, &mut told)?;
-        Ok(told)
+        Ok(())
     }
 
     fn turn(&mut self, command: &Command, told: &mut Told) -> Result<(), Failure> {
