@@ -4,11 +4,12 @@
 //! to do. Tickets of one step pass their next boundary in the order in which they came, so each step is one queue, and neither
 //! adding nor taking out costs more than its ends.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
+use super::pages::Pages;
 use super::slab::{Handle, Kind, Ref, Shape, Slab};
 use crate::spec::Gather;
 
@@ -72,7 +73,7 @@ pub(super) struct Agenda {
     /// When those are to be looked at who are looked at anew.
     anew: Timestamp,
     /// Of each kind one for each step, and then one for those who are looked at anew.
-    lanes: Vec<VecDeque<(Handle, u32)>>,
+    lanes: Vec<Pages<(Handle, u32)>>,
     /// The first of each lane, which waits, the next to come last: whoever leaves from the front of its lane is taken out at once, so
     /// that the next moment is the same whether or not the engine was rebuilt since. Whoever leaves from the midst is passed over when
     /// its turn comes. Lanes are few, and the next of a lane comes soon after: so a sorted list is all it takes.
@@ -120,7 +121,7 @@ impl Agenda {
             starts: starts.to_vec(),
             gather,
             anew: gather.next_after(anew),
-            lanes: alloc::vec![VecDeque::new(); (starts.len() + 1) * 2],
+            lanes: alloc::vec![Pages::new(); (starts.len() + 1) * 2],
             fronts: Vec::new(),
             late: BTreeMap::new(),
             back: BTreeMap::new(),
@@ -130,7 +131,7 @@ impl Agenda {
     /// How many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
         let late = self.late.len() * size_of::<(Cursor, (Handle, u16), Handle, Cursor)>();
-        self.lanes.iter().map(|lane| lane.capacity() * size_of::<(Handle, u32)>()).sum::<usize>() + late
+        self.lanes.iter().map(Pages::bytes).sum::<usize>() + late
     }
 
     /// When a ticket enters a step; `None` past the last.
@@ -286,10 +287,10 @@ impl Agenda {
         Some(Due { cursor, handle, step: step.unwrap_or_else(|| row.shape().step) })
     }
 
-    /// Those who come after the next, as they stand in its lane.
+    /// Some of those who come after the next, as they stand in its lane.
     pub(super) fn following(&self) -> impl Iterator<Item = Handle> {
         let lane = self.fronts.last().map(|(_, lane)| &self.lanes[*lane]);
-        lane.into_iter().flat_map(|lane| lane.iter().skip(1).map(|(handle, _)| *handle))
+        lane.map_or(&[][..], Pages::following).iter().map(|(handle, _)| *handle)
     }
 
     /// A ticket leaves; its row is still there.
@@ -336,7 +337,7 @@ impl Agenda {
         let mut entering = Vec::new();
         for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
             let Some(step) = self.step(*lane).filter(|step| *step >= first) else { continue };
-            for (handle, arrival) in &self.lanes[*lane] {
+            for (handle, arrival) in self.lanes[*lane].iter() {
                 if !is_there(slab, *handle, *arrival) || self.back.contains_key(handle) {
                     continue;
                 }
@@ -356,7 +357,7 @@ impl Agenda {
     pub(super) fn due_at(&self, slab: &Slab, at: Timestamp) -> Vec<Handle> {
         let mut due = Vec::new();
         for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
-            for (handle, arrival) in &self.lanes[*lane] {
+            for (handle, arrival) in self.lanes[*lane].iter() {
                 if !is_there(slab, *handle, *arrival) || self.back.contains_key(handle) {
                     continue;
                 }

@@ -16,7 +16,7 @@ use super::squeeze::{Closing, turn};
 /// How many entries a block holds: as many as a word has bits.
 pub(super) const BLOCK: usize = 64;
 /// Entries of a block that is filled at once: room is left for those who come later.
-pub(super) const BUILT: usize = BLOCK * 3 / 4;
+pub(super) const BUILT: usize = BLOCK * 7 / 8;
 
 /// What an entry has, one bit each: the sizes that have room for it, its regions, the values of its first list. Regions and values
 /// are laid over each other, so that marks are necessary, not sufficient.

@@ -33,6 +33,7 @@ mod near;
 mod order;
 mod otherwise;
 mod packing;
+mod pages;
 mod plan;
 mod pool;
 mod rank;
