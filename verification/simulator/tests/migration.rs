@@ -124,7 +124,8 @@ fn worlds_that_once_broke_a_law_hold() {
 /// a host acknowledged what its successor had just told it holds, and at once was certified no more (1000000432, 1500001017); a
 /// session went to a player that did not hear its host (3200000007), and three that held took their laws at their word (3100000027,
 /// 3100000099, 3200000070). A host was renewed by one that had voted for another meanwhile (3456), and one that had been certified beside another was told of hosts that it could
-/// not check (5360); a law took the leases of two old hosts for one (712).
+/// not check (5360); a law took the leases of two old hosts for one (712), and
+/// what died with all who held it for what is left out (9420).
 #[test]
 fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
     let early = [105, 245, 20_161, 1_000_000_226, 1_500_000_227, 1_000_000_432, 1_500_001_017];
@@ -132,6 +133,7 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
         712,
         3_456,
         5_360,
+        9_420,
         3_100_000_027,
         3_100_000_099,
         3_200_000_007,

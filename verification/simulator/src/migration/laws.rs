@@ -62,7 +62,7 @@ use self::turns::Turns;
 use super::World;
 use super::game::Game;
 use super::peer::{Alive, Handed, Life};
-use super::scenario::{Clocks, Faults};
+use super::scenario::{Clocks, Deaths, Faults};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
@@ -562,8 +562,8 @@ fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         // Who says that it holds more than it does has its host take for safe what is not.
         let lies = world.forger.is_some_and(|forger| forger.peer == id);
         let is_apart = world.scenario.faults == Faults::Swarm || world.shared.contains(&id);
-        // Where nothing goes along no later host's game has what an earlier one's had.
-        let goes_along = world.scenario.level != Level::None;
+        // Where nothing goes along no later host's game has what an earlier one's had; nor where all died at once who held it.
+        let goes_along = world.scenario.level != Level::None && world.scenario.deaths == Deaths::Alone;
         let is_behind = last != played && !is_apart && !lies && goes_along;
         (missing.is_some() || is_behind)
             .then(|| format!("{id}: {last} of {played} in the game of {host}, {missing:?} in none"))
