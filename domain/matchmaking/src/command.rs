@@ -176,6 +176,8 @@ pub enum Observation {
     BatchFormed(Cursor),
     /// Something was heard of a ticket's server.
     Heard(TicketId),
+    /// A lease ran out some time ago, and nobody was there to notice or to hear: all count from now.
+    HeldUp,
     /// Everything soft is gone.
     Forgotten,
 }

@@ -283,6 +283,13 @@ impl Queue {
         self.leases = Some(leases);
     }
 
+    /// This leader was held up, and could not hear: leases count from now, as a new leader's do.
+    fn listen_again(&mut self, now: Timestamp) {
+        let Some(leases) = &mut self.leases else { return };
+        let open = self.give_ups.iter().filter_map(|(_, id)| self.backfills.get(id));
+        open.for_each(|ticket| leases.let_off(now, ticket.id, &ticket.terms.lease));
+    }
+
     pub(crate) fn hear(&mut self, now: Timestamp, ticket: TicketId) {
         if let (Some(leases), Some(known)) = (&mut self.leases, self.backfills.get(&ticket)) {
             leases.hear(now, ticket, &known.terms.lease);
@@ -399,6 +406,7 @@ impl StateMachine for Queue {
             Observation::Look => self.look(now),
             Observation::BatchFormed(cursor) => self.batch_formed(cursor),
             Observation::Heard(ticket) => self.hear(now, ticket),
+            Observation::HeldUp => self.listen_again(now),
             Observation::Forgotten => {
                 (self.engine, self.leases) = (None, None);
                 (self.waits, self.tally) = (LastWaits::default(), None);

@@ -11,6 +11,10 @@ use mainstay_core::{Tenure, TicketId, Timestamp};
 /// The longest lease, in seconds: an hour. A longer one would keep a crashed game's players as long as giving up does.
 pub const LEASE_SECONDS_MAX: u32 = 3_600;
 
+/// How late the end of a lease may be noticed. A leader that runs notices within milliseconds; one that notices later than this was held up (its
+/// process stopped, its host asleep), and what servers said meanwhile waits to be read.
+const NOTICED_WITHIN: Duration = Duration::from_millis(250);
+
 /// The terms of a backfill ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms {
@@ -68,6 +72,9 @@ impl Lease {
 pub(crate) struct Leases {
     ends: BTreeMap<TicketId, Timestamp>,
     order: BTreeSet<(Timestamp, TicketId)>,
+    /// Those that were counted anew because this leader had been held up, and of whose servers nothing was heard since. Each is so once: a
+    /// leader that always comes late withdraws them all the same.
+    let_off: BTreeSet<TicketId>,
 }
 
 impl Leases {
@@ -86,8 +93,23 @@ impl Leases {
     }
 
     pub fn forget(&mut self, ticket: TicketId) {
+        self.let_off.remove(&ticket);
         if let Some(end) = self.ends.remove(&ticket) {
             self.order.remove(&(end, ticket));
+        }
+    }
+
+    /// Whether this leader was held up as one ran out: then nobody could be heard, and it is no silence.
+    pub fn were_unheard(&self, now: Timestamp) -> bool {
+        let mut late = self.order.iter().take_while(|(end, _)| *end + NOTICED_WITHIN < now);
+        late.any(|(_, ticket)| !self.let_off.contains(ticket))
+    }
+
+    /// They count from now on, where nothing was heard since they last did so.
+    pub fn let_off(&mut self, now: Timestamp, ticket: TicketId, lease: &Lease) {
+        if !self.let_off.contains(&ticket) && lease.span().is_some() {
+            self.hear(now, ticket, lease);
+            self.let_off.insert(ticket);
         }
     }
 

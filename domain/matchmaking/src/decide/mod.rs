@@ -34,6 +34,9 @@ pub(crate) fn decide(turn: &mut Turn<'_, Queue>, command: &Command) -> Result<An
     if turn.state().engine.is_none() {
         turn.observe(Observation::Open);
     }
+    if turn.state().leases.as_ref().is_some_and(|leases| leases.were_unheard(turn.now())) {
+        turn.observe(Observation::HeldUp);
+    }
     let mut pace = Pace::new();
     let answer = match command {
         Command::Configure(spec) => configure::configure(turn, &mut pace, spec),

@@ -110,6 +110,28 @@ fn a_new_leader_counts_leases_from_its_first_moment() {
     assert_eq!(why(&world, ticket), Some(Cancellation::Timeout));
 }
 
+/// A leader that was held up (its process stopped, its host asleep) heard nobody: that is no silence of the servers. Who is silent after it
+/// is withdrawn a lease later, also by a leader that is held up again and again.
+#[test]
+fn no_lease_runs_out_because_its_leader_was_held_up() {
+    let mut world = world();
+    let terms = Terms { lease: Lease::Renewed { within: 5 }, ..Terms::default() };
+    let lives = create(&mut world, server("one"), alice(), terms).unwrap();
+    let silent = create(&mut world, server("two"), vec![seated("bob", "red", &[])], terms).unwrap();
+    world.now = world.now + Duration::from_secs(12);
+    let renewed = Command::RenewBackfill { ticket: lives, caller: server("one") };
+    assert_eq!(world.run(renewed.clone()), Ok(Answer::Done), "it waited to be read");
+    world.seconds(3);
+    assert_eq!(world.backfill_status(silent), "WaitingForMatch");
+    assert_eq!(world.run(renewed), Ok(Answer::Done));
+    world.now = world.now + Duration::from_secs(12);
+    world.seconds(0);
+    assert_eq!(why(&world, silent), Some(Cancellation::Timeout));
+    assert_eq!(world.backfill_status(lives), "WaitingForMatch");
+    world.seconds(5);
+    assert_eq!(why(&world, lives), Some(Cancellation::Timeout));
+}
+
 /// It is its own server that is silent, whoever else has its ticket changed.
 #[test]
 fn a_lease_is_not_renewed_by_others() {
