@@ -48,6 +48,8 @@ pub enum Outcome {
     Refused {
         /// The code of the reason.
         code: Arc<str>,
+        /// How many regions there are to ask in turn for a group that names none.
+        regions: u32,
     },
     /// The allocation that was no longer wanted does not exist or is over.
     Undone,
@@ -120,7 +122,7 @@ impl Hold {
         self.regions.get(usize::try_from(self.refusals).unwrap_or(usize::MAX) % count)
     }
 
-    /// Whether every region has refused it, and none was asked since.
+    /// Whether every region has refused it, and none was asked since; of a group that names none, whether one has.
     pub(crate) fn rests(&self) -> bool {
         self.refusals > 0 && self.regions_refuse_with(self.refusals)
     }
@@ -129,9 +131,15 @@ impl Hold {
         refusals.is_multiple_of(u32::try_from(self.regions.len().max(1)).unwrap_or(u32::MAX))
     }
 
-    /// When it is to be asked for again, after one more refusal: at once in the next region, later when all have refused.
-    pub(crate) fn again(&self, now: Timestamp) -> Timestamp {
-        if self.regions_refuse_with(self.refusals.wrapping_add(1)) { now + ASKED_AGAIN_AFTER } else { now }
+    /// When it is to be asked for again, after one more refusal: at once in the next region, later when all have refused. Where it names
+    /// none, there are so many.
+    pub(crate) fn again(&self, now: Timestamp, unnamed: u32) -> Timestamp {
+        let refusals = self.refusals.wrapping_add(1);
+        let all_refuse = match &*self.regions {
+            [] => refusals.is_multiple_of(unnamed.max(1)),
+            [..] => self.regions_refuse_with(refusals),
+        };
+        if all_refuse { now + ASKED_AGAIN_AFTER } else { now }
     }
 }
 

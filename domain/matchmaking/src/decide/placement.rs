@@ -26,8 +26,8 @@ pub(super) fn answered(
         (Outcome::Placed(server), Some(hold)) => {
             Event::MatchPlaced { hold: hold.id, server: Arc::clone(server) }
         }
-        (Outcome::Refused { code }, Some(hold)) => {
-            let again = hold.again(turn.now());
+        (Outcome::Refused { code, regions }, Some(hold)) => {
+            let again = hold.again(turn.now(), *regions);
             if again > turn.now() && joins_a_game(state, &hold, turn.now()) {
                 Event::HoldReleased { hold: hold.id }
             } else {

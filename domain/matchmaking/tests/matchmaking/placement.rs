@@ -32,7 +32,7 @@ fn by_region() -> QueueSpec {
 }
 
 fn refused() -> Outcome {
-    Outcome::Refused { code: "MS-P006".into() }
+    Outcome::Refused { code: "MS-P006".into(), regions: 1 }
 }
 
 fn placed() -> Outcome {
@@ -264,6 +264,20 @@ fn a_region_that_refuses_is_followed_by_the_next_and_all_are_asked_again_later()
     assert_eq!(world.status(alice), "WaitingForServer", "an answer to what is asked no more");
     world.answer(last, placed());
     assert_eq!(world.formed()[0].id, last);
+}
+
+/// Where the queue has no rule of regions, those of the fleet are asked in turn, and as quickly.
+#[test]
+fn a_group_that_names_no_region_is_asked_for_in_all_of_them_before_it_waits() {
+    let mut world = World::new(pairs());
+    world.pair();
+    let refused = || Outcome::Refused { code: "MS-P005".into(), regions: 3 };
+    let wait = ASKED_AGAIN_AFTER;
+    for wait in [Duration::ZERO, Duration::ZERO, wait, Duration::ZERO, Duration::ZERO, wait] {
+        world.answer(world.ask().id, refused());
+        assert_eq!((world.ask().region, world.ask().from), (None, world.now + wait));
+        world.pass(wait);
+    }
 }
 
 /// The first of them lets the group go, which is not why the others end.

@@ -120,7 +120,9 @@ impl Day {
                 let server = ServerDetails { server_id: Some("s".into()), ..region("eu") };
                 self.world.answer(id, Outcome::Placed(Arc::new(server)));
             }
-            Allocation::Over => self.world.answer(id, Outcome::Refused { code: "MS-P006".into() }),
+            Allocation::Over => {
+                self.world.answer(id, Outcome::Refused { code: "MS-P006".into(), regions: 1 })
+            }
             Allocation::Asked => {}
         }
     }

@@ -28,6 +28,8 @@ const FIRST_LOOK: Duration = Duration::from_millis(10);
 /// The longest between two looks: a machine that has to be made takes minutes, and ten thousand allocations that wait for one cost
 /// ten thousand reads in this time.
 const LOOK_EVERY_MAX: Duration = Duration::from_secs(1);
+/// Where no region is asked after another.
+const ONE: u32 = 1;
 /// What players connect to, among the ports of a server.
 const GAME_PORT: &str = "game";
 
@@ -179,7 +181,7 @@ impl Placement {
     async fn reserve(&self, ask: &Ask, named: &str) -> Result<Outcome, Error> {
         let service = rules::Service::ALL.into_iter().find(|service| service.name() == named);
         let (Some(lobby), Some(service)) = (&self.lobby, service) else {
-            return Ok(refused(ask, "MS-G017", &"there is no such lobby"));
+            return Ok(refused(ask, ONE, "MS-G017", &"there is no such lobby"));
         };
         let player = |entity: &str| rules::Player(entity.into());
         let players: Vec<_> =
@@ -194,7 +196,7 @@ impl Placement {
         let session = SessionId(ask.id.0);
         let command = rules::Command::Reserve { session, service, settings, players };
         if let Err(rejection) = ask_lobby(lobby, command).await? {
-            return Ok(refused(ask, "MS-G021", &rejection));
+            return Ok(refused(ask, ONE, "MS-G021", &rejection));
         }
         let server_id = Some(session.to_string().into());
         let region = ask.region.clone();
@@ -214,15 +216,16 @@ impl Placement {
 
     async fn allocate(&self, ask: &Ask, of: &ServerAllocation) -> Result<Outcome, Error> {
         let Some(fleet) = self.fleets.now().named(&of.fleet).cloned() else {
-            return Ok(refused(ask, "MS-M015", &"there is no such fleet"));
+            return Ok(refused(ask, ONE, "MS-M015", &"there is no such fleet"));
         };
+        let regions = u32::try_from(fleet.spec.regions.len()).unwrap_or(u32::MAX);
         let request = match request(&fleet, ask, of) {
             Ok(request) => request,
-            Err((code, why)) => return Ok(refused(ask, code, &why)),
+            Err((code, why)) => return Ok(refused(ask, regions, code, &why)),
         };
         let id = AllocationId(ask.id.0);
         if let Err(rejection) = ask_fleet(&fleet, FleetCommand::Allocate { id, request }).await? {
-            return Ok(refused(ask, rejection.code(), &rejection));
+            return Ok(refused(ask, regions, rejection.code(), &rejection));
         }
         let mut pause = FIRST_LOOK;
         loop {
@@ -239,10 +242,10 @@ impl Placement {
                     AllocationState::Waiting | AllocationState::Placed | AllocationState::Fulfilled => {}
                     AllocationState::Failed | AllocationState::Ended => {
                         let why = view.allocation.end_reason.unwrap_or_default();
-                        return Ok(refused(ask, "MS-M016", &why));
+                        return Ok(refused(ask, regions, "MS-M016", &why));
                     }
                 },
-                None => return Ok(refused(ask, "MS-P009", &"the allocation is gone")),
+                None => return Ok(refused(ask, regions, "MS-P009", &"the allocation is gone")),
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LOOK_EVERY_MAX);
@@ -250,12 +253,12 @@ impl Placement {
     }
 }
 
-fn refused(ask: &Ask, code: &'static str, why: &dyn std::fmt::Display) -> Outcome {
+fn refused(ask: &Ask, regions: u32, code: &'static str, why: &dyn std::fmt::Display) -> Outcome {
     tracing::info!(
         queue = %ask.spec.name, allocation = %ask.id, region = ask.region.as_deref(), refusals = ask.refusals, code, %why,
         "a match gets no server here"
     );
-    Outcome::Refused { code: code.into() }
+    Outcome::Refused { code: code.into(), regions }
 }
 
 /// Its server plays, and its game has called ready where that is waited for.

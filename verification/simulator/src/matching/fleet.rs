@@ -81,7 +81,7 @@ impl World {
                         server_id: Some(ask.id.to_string().into()),
                         ..ServerDetails::default()
                     })),
-                    Allocation::Over => Outcome::Refused { code: "MS-P006".into() },
+                    Allocation::Over => Outcome::Refused { code: "MS-P006".into(), regions: 1 },
                 })
             }
             Owed::Undo { id, .. } => {
