@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mainstay_core::slot::ReadySignal;
-use mainstay_core::{Generation, ReservationId, ServerId};
-use mainstay_fleet::Growth;
+use mainstay_core::{Generation, RegionId, ReservationId, ServerId};
+use mainstay_fleet::{Growth, RegionSpec};
 use mainstay_wire::agent::{self as wire, Ask, Outcome, Refusal, Wish};
 use serde_json::json;
 use uuid::Uuid;
@@ -106,6 +106,40 @@ async fn why_tells_of_the_server_whose_game_has_not_called_ready() {
     assert_eq!(world.get(&ticket).await.body["status"], "WaitingForServer");
     assert_eq!(asked(&agent, 1, server, Wish::SetReady).await, Outcome::Done);
     world.eventually(&ticket, |it| it["status"] == "Matched").await;
+    world.shutdown().await;
+}
+
+/// Record 0041: without a rule of regions "the fleet's regions are tried in their order"; record 0040: a refusal asks the next "at once". Players do
+/// not wait while a region has servers because another has none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_match_without_regions_is_played_in_the_next_region_where_the_first_is_full() {
+    let mut declared = declaration(Growth::MachinesMayJoin, Duration::from_secs(60));
+    let local = declared.fleets[0].regions[0].clone();
+    let full = |number: u8| RegionSpec {
+        id: RegionId(Uuid::from_bytes([number; 16])),
+        name: format!("full {number}").into(),
+        max_servers: 0,
+        ..local.clone()
+    };
+    declared.fleets[0].regions = vec![full(1), full(2), local.clone()];
+    let world = World::new().await;
+    world.plane.apply(declared).await.unwrap();
+    let _agent = world.agent(1, 1, Habit::Obeys).await;
+    let queue = json!({
+        "Name": "q", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": true, "BuildId": "arena/ranked",
+    });
+    assert_eq!(world.put_json("/v1/queues/q", &queue).await.status, 200);
+    let mut ticket = String::new();
+    for player in ["ann", "ben"] {
+        // Sooner than all regions are asked again.
+        let asked = json!({ "players": [{ "player": player }], "giveUpAfterSeconds": 4 });
+        let made = world.post("/v1/queues/q/tickets", &asked).await;
+        ticket = format!("/v1/queues/q/tickets/{}", made.body["id"].as_str().unwrap());
+    }
+    let ended = world.eventually(&ticket, |it| it["ended"].is_string()).await;
+    assert_eq!(ended["status"], "Matched", "{ended}");
+    let formed = world.get(&format!("/v1/queues/q/matches/{}", ended["matchId"].as_str().unwrap())).await;
+    assert_eq!(formed.body["server"]["region"], "local", "{}", formed.text);
     world.shutdown().await;
 }
 
