@@ -116,7 +116,7 @@ impl Queue {
     pub fn tickets_of(&self, player: &Entity, caller: &Caller) -> Result<Option<TicketId>, Rejection> {
         self.spec().ok_or(Rejection::QueueNotFound)?;
         if !caller.speaks_for(player) {
-            return Err(Rejection::Unauthorized { who: "a player", why: "it is about another player" });
+            return Err(Rejection::Unauthorized { who: caller.word(), why: "it is about another player" });
         }
         Ok(self.playing.of(player, Kind::Ordinary))
     }

@@ -219,7 +219,8 @@ fn a_hosted_process_may_do_its_own_and_recover_a_player_and_nothing_else() {
     }
     assert!(world.queue.statistics(&caller).is_err());
     assert!(world.queue.ticket(ticket, &caller, world.now).is_err());
-    assert!(world.queue.tickets_of(&player("bob"), &caller).is_err());
+    let another = Rejection::Unauthorized { who: "a hosted process", why: "it is about another player" };
+    assert_eq!(world.queue.tickets_of(&player("bob"), &caller), Err(another), "and is no player");
     assert!(world.queue.backfill(lost, &caller, world.now).is_err());
     assert_eq!(world.queue.backfills_of(&player("alice"), &caller), Ok(Some(lost)));
     let recovery = Command::CancelAllBackfills { player: player("alice"), caller: caller.clone() };
