@@ -32,3 +32,4 @@ mod strangers;
 mod suitable;
 mod terms;
 mod two_sides;
+mod witness;
