@@ -25,6 +25,9 @@ pub(super) struct Event {
     unneeded: BTreeSet<EntityId>,
     /// Of what the game was told last, and when.
     told: Option<(Option<Stage>, Timestamp)>,
+    /// Until its listeners are called: after how many outputs it began. What the game is told since comes after their `OnInitiate`, for what
+    /// that stores is not what the next host's state has made of the game.
+    began_after: Option<usize>,
 }
 
 /// How many entities a game lists in one migration at most: more than any client is sent of a world.
@@ -63,6 +66,7 @@ impl<G: Guards> Session<G> {
             host: None,
             unneeded: BTreeSet::new(),
             told: None,
+            began_after: Some(self.outputs.len()),
         });
         Begun::Yes
     }
@@ -150,12 +154,16 @@ impl<G: Guards> Session<G> {
             return;
         };
         let calls = event.stages.advance(now, timeout);
+        let since =
+            event.began_after.take().map_or(self.outputs.len(), |began| began.min(self.outputs.len()));
+        let told_since = self.outputs.split_off(since);
         // Before the calls, as the listeners hear it.
         let is_complete = event.stages.is_complete();
         self.tell_progress(now);
         if let Some(moving) = self.moving() {
             self.outputs.extend(calls.into_iter().map(|call| Output::Call(call, moving)));
         }
+        self.outputs.extend(told_since);
         if is_complete {
             self.discard();
         }

@@ -399,3 +399,33 @@ fn peers_compare_without_their_session() {
         assert_eq!((of(1), of(2)), (vec![1, 2], vec![3]), "what it did before is not taken for another's");
     }
 }
+
+/// "OnInitiate() is called at the start of a host migration event. It is the responsibility of this method to store any pertinent information
+/// required to persist across the migration": before the game is told of the host that it goes on under, and given what that goes on from. Of
+/// two players under a lobby the one that is left begins and leads in one moment; so does a host that thaws and obeys the next.
+#[test]
+fn oninitiate_comes_before_the_game_is_told_who_is_host() {
+    let is_first = |net: &Net, id| {
+        let begins =
+            |output: &&Output| matches!(output, Output::Call(call, _) if call.stage == Stage::Initiate);
+        let of_next = |output: &&Output| {
+            let (Output::Lead { stamp, .. } | Output::Follow { stamp, .. }) = output else { return false };
+            stamp.epoch == Epoch(2)
+        };
+        let all = net.seen[&peer(id)].outputs.iter().filter(|it| begins(it) || of_next(it));
+        let told: Vec<bool> = all.map(|output| begins(&output)).collect();
+        told.len() > 1 && told[0]
+    };
+    let mut crashed = Net::under_lobby(2, WithoutMajority::Fork);
+    crashed.run(Duration::from_secs(1));
+    crashed.kill(peer(1));
+    crashed.run(Duration::from_millis(1_500));
+    assert!(is_first(&crashed, 2));
+
+    let mut thawed = Net::of(3);
+    thawed.freeze(peer(1));
+    thawed.run(Duration::from_secs(3));
+    thawed.thaw(peer(1));
+    thawed.run(Duration::from_secs(1));
+    assert!(is_first(&thawed, 1));
+}
