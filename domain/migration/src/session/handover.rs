@@ -51,8 +51,9 @@ impl<G: Guards> Session<G> {
                 self.hearing_successors(now).chain(self.successors(now)).next()
             }
         };
-        // On a side without a majority nobody votes.
-        let successor = successor.filter(|peer| self.fork.is_some() || self.can_be_certified(*peer));
+        // On a side without a majority nobody votes; and where it does not move nobody can follow.
+        let may_follow = |peer: &PeerId| self.fork.is_some() || self.can_be_certified(*peer);
+        let successor = successor.filter(|peer| self.config.migrates() && may_follow(peer));
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         if reign.phase == Phase::Accession {
             // It has no state of its own yet: as soon as it does, that is handed on.
@@ -72,7 +73,7 @@ impl<G: Guards> Session<G> {
         // side as it would itself: whoever only speaks of sides would keep the session where it is.
         let is_confirmed = reign.mandate == Mandate::Confirmed;
         let is_free = reign.merging.is_none() || is_confirmed || why == Handover::Leaves;
-        let ready = reign.phase == Phase::Reigning && is_free && self.config.migrates();
+        let ready = reign.phase == Phase::Reigning && is_free;
         match (successor, why) {
             (Some(to), Handover::Lobby | Handover::Leaves | Handover::Merge) if ready => {
                 if last.take().is_some_and(|last| !self.append(last)) {

@@ -193,6 +193,24 @@ fn who_asks_for_a_better_host_is_told_that_there_is_none() {
     assert_eq!(net.host(), peer(2), "nobody waits where the game itself asks");
 }
 
+/// "Sessions need to be created as migratable (or not)": one that is not has nobody who could be host next, and a game that asks for a better
+/// one, or names somebody, is told so and plays on. It steps no further until it hears.
+#[test]
+fn in_a_session_that_does_not_move_nobody_is_better() {
+    for to in [None, Some(peer(2))] {
+        let mut net = Net::with(2, Migratable::No, WithoutMajority::Fork);
+        net.set(peer(1), NAT, STRICT);
+        net.run(Duration::from_secs(1));
+        let last = snapshot(net.seen[&peer(1)].tick);
+        net.give(peer(1), Input::HandOver { to, why: Handover::Lobby, last });
+        net.run(Duration::from_secs(1));
+        let seen = &net.seen[&peer(1)];
+        assert!(seen.outputs.contains(&Output::NobodyBetter), "{to:?}");
+        assert!(!seen.outputs.iter().any(|output| matches!(output, Output::NotTaken(_))), "{to:?}");
+        assert_eq!((net.host(), seen.stages.len()), (peer(1), 0));
+    }
+}
+
 /// Under a lobby the same: it grants the next epoch to whom the host names.
 #[test]
 fn a_session_of_a_lobby_goes_to_whoever_suits_better_too() {
