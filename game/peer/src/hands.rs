@@ -158,7 +158,9 @@ impl Hands {
             Told::Relay(berth) => self.moor(id, berth),
             Told::NotListed(why) => {
                 tracing::warn!(session = %id, %why, "not listed");
-                self.tell(id, Event::NotListed(why));
+                if self.places.get(&id).is_some_and(|place| !place.said.is_assumed(why.listing)) {
+                    self.tell(id, Event::NotListed(why));
+                }
             }
         }
     }

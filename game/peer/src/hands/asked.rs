@@ -265,8 +265,8 @@ mod tests {
     use std::time::Duration;
 
     use mainstay_migration::{
-        Arbiter, CanBeHost, Certificate, Config, Epoch, Grant, Keys, Pass, Proof, Question, Receipt, Ruling,
-        Session, Signature, Support,
+        Arbiter, CanBeHost, Certificate, Config, Epoch, GamePhase, Grant, Keys, Pass, Proof, Question,
+        Receipt, Ruling, Session, Signature, Support,
     };
     use tokio::sync::mpsc;
 
@@ -339,7 +339,8 @@ mod tests {
     }
 
     /// Its game has given no state, so it is asked for none, and hears nothing. What its lobby was told of an epoch that is over it may have refused:
-    /// so whom a host threw out before it was certified came back in.
+    /// so whom a host threw out before it was certified came back in. "A game that says nothing has begun": a lobby that makes a session as one whose
+    /// players gather is told so.
     #[tokio::test]
     async fn a_host_that_is_certified_anew_says_its_listings_and_whom_it_threw_out_anew() {
         let key = Key::new().unwrap();
@@ -368,11 +369,17 @@ mod tests {
         let listing = Listing::Joining(Joining::Closed);
         let closed = |epoch| format!("{:?}", Errand::List { listing, epoch: Epoch(epoch) });
         let kicked = |epoch| format!("{:?}", Errand::Kick { peer: PeerId(7), epoch: Epoch(epoch) });
+        let started = |epoch| {
+            let listing = Listing::Phase(GamePhase::Started);
+            format!("{:?}", Errand::List { listing, epoch: Epoch(epoch) })
+        };
+        assert_eq!(heard(), started(1));
         hands.obey(Command::List { seat, listing });
         assert_eq!(heard(), closed(1));
         hands.obey(Command::Give { seat, input: Input::Kick(PeerId(7)) });
         assert_eq!(heard(), kicked(1));
         hands.give(id, Input::Lobby { asked: now, ruling: Ruling::Host(certified(2)) });
-        assert_eq!(BTreeSet::from([heard(), heard()]), BTreeSet::from([closed(2), kicked(2)]));
+        let anew = BTreeSet::from([started(2), closed(2), kicked(2)]);
+        assert_eq!(BTreeSet::from([heard(), heard(), heard()]), anew);
     }
 }

@@ -123,10 +123,20 @@ impl Said {
         (self.searchable, self.joining) = (None, None);
     }
 
+    /// A game that has said nothing of its phase has begun, and a lobby makes sessions as of players who gather.
     pub(super) fn listings(&self) -> Vec<Listing> {
+        let phase = Some(Listing::Phase(self.phase.unwrap_or(GamePhase::Started)));
         let searchable = self.searchable.map(Listing::Searchable);
         let joining = self.joining.map(Listing::Joining);
-        [self.phase.map(Listing::Phase), searchable, joining].into_iter().flatten().collect()
+        [phase, searchable, joining].into_iter().flatten().collect()
+    }
+
+    /// Whether its game said nothing of it, and need not hear what became of it.
+    pub(super) const fn is_assumed(&self, listing: Listing) -> bool {
+        match listing {
+            Listing::Phase(_) => self.phase.is_none(),
+            Listing::Searchable(_) | Listing::Joining(_) => false,
+        }
     }
 }
 
