@@ -14,8 +14,11 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Why something that a game said over [`crate::link::Way::Stream`] does not come to a peer ([`crate::Seat::say`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not sent to {peer}: {count} more messages over a stream; of the first {first}. Say less at a time, and give that player a fresh \
-     picture of what it missed [{code}]",
+    "not sent to {peer}: {count} more messages over a stream; of the first {first}. {mend} of what it missed [{code}]",
+    mend = match self.first {
+        Obstacle::NoLink => "It is linked again or leaves; once it is, give that player a fresh picture",
+        Obstacle::Full(_) => "Say less at a time, and give that player a fresh picture",
+    },
     code = Self::CODE
 )]
 pub struct NotCarried {
@@ -77,7 +80,9 @@ mod tests {
         assert_eq!(told, [first, NotCarried { peer: other, count: 1, first: Obstacle::NoLink }]);
         let why = first.to_string();
         assert!(why.contains("2 more") && why.contains("1024 messages of 70 bytes"), "{why}");
-        assert!(why.ends_with("[MS-S247]"), "{why}");
+        assert!(why.contains("Say less at a time") && why.ends_with("[MS-S247]"), "{why}");
+        let why = NotCarried { first: Obstacle::NoLink, ..first }.to_string();
+        assert!(why.contains("once it is, give that player") && !why.contains("Say less"), "{why}");
         uncarried.note(one, full);
         assert_eq!(uncarried.take(began + TELL_EVERY / 2).count(), 0, "it was told just now");
         assert_eq!(

@@ -112,6 +112,15 @@ pub enum Life {
     Gone,
 }
 
+/// Who left without being asked to.
+#[derive(Debug)]
+pub struct Left {
+    /// Who, and why, for people.
+    pub who: String,
+    /// How it said last that it stood.
+    stood: Value,
+}
+
 /// All of them. Dropped, they leave.
 #[derive(Debug)]
 pub struct Crew {
@@ -119,8 +128,7 @@ pub struct Crew {
     pub players: Vec<Player>,
     /// How the session is known.
     pub session: String,
-    /// Who left without being asked to.
-    left: Vec<String>,
+    left: Vec<Left>,
     said: SyncSender<(usize, Value)>,
     heard: Receiver<(usize, Value)>,
 }
@@ -277,7 +285,9 @@ impl Crew {
         if self.left.is_empty() {
             return Ok(());
         }
-        Err(CrewError::Left { what: what.to_owned(), who: self.left.join("\n       ") })
+        let who = |left: &Left| format!("{}; before that it stood so: {}", left.who, left.stood);
+        let who: Vec<String> = self.left.iter().map(who).collect();
+        Err(CrewError::Left { what: what.to_owned(), who: who.join("\n       ") })
     }
 
     /// Hears one line, if one comes before then.
@@ -294,12 +304,13 @@ impl Crew {
             Some("leads") => player.led.push(Stamp::of(&line)),
             Some("over" | "closed") if player.life == Life::Plays => {
                 player.life = Life::Gone;
-                let (peer, why, stood) = (&player.peer, &line["why"], &player.stands);
-                self.left.push(if peer.is_empty() {
+                let who = if player.peer.is_empty() {
                     format!("player {} ended before it was in: its own line above says why", index + 1)
                 } else {
-                    format!("{peer} left the game: {why}; before that it stood so: {stood}")
-                });
+                    let why = line["why"].as_str().unwrap_or("its process ended without a word");
+                    format!("{} left the game: {why}", player.peer)
+                };
+                self.left.push(Left { who, stood: player.stands.clone() });
             }
             Some(_) | None => {}
         }
@@ -312,7 +323,7 @@ impl Crew {
     }
 
     /// Who has left unasked since this was asked last, and how each stood.
-    pub fn take_left(&mut self) -> Vec<String> {
+    pub fn take_left(&mut self) -> Vec<Left> {
         std::mem::take(&mut self.left)
     }
 

@@ -66,7 +66,7 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
         let heard = crew.line(Instant::now() + PATIENCE);
         let left = crew.take_left();
         for who in &left {
-            told.aside(who)?;
+            told.aside(&who.who)?;
         }
         if !left.is_empty() {
             file.write(&note(crew, host, &last))?;
