@@ -75,9 +75,9 @@ fn a_session_that_does_not_migrate_stays() {
     until("two play", &mut [&mut host, &mut member], |it| is_linked(it, 2));
     host.seat.hold(snapshot(4)).unwrap();
     host.seat.hand_over(Some(bob.id()), Handover::Lobby, snapshot(5)).unwrap();
-    until("it is refused", &mut [&mut host], |it| {
+    until("nobody is better", &mut [&mut host], |it| {
         it.seat.next(Duration::ZERO).into_iter().for_each(|event| it.heard.push(event));
-        it.heard.iter().any(|event| matches!(event, Event::NotTaken(_)))
+        it.heard.iter().any(|event| matches!(event, Event::NobodyBetter))
     });
     assert_eq!(host.shown().unwrap().role, Identification::Host);
 }
