@@ -364,7 +364,7 @@ async fn a_look_too_many_renews_a_lease() {
     assert_eq!(says().await.status, 204);
     // Noticed so late it counts anew, once: whoever should have heard was held up.
     world.goes_on(Duration::from_secs(101));
-    let another = json!({ "players": [{ "player": "bob" }], "server": {} });
+    let another = json!({ "players": [{ "player": "bob" }], "server": {}, "giveUpAfterSeconds": 60 });
     assert_eq!(game.asks("POST", "/v1/queues/q/backfills", another).await.status, 201);
     world.goes_on(Duration::from_secs(101));
     says().await.expect(409, "MS-M007");
