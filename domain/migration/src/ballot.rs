@@ -189,7 +189,7 @@ impl<G: Guards> Ballot<G> {
     #[must_use]
     pub fn history(&self) -> (Root, Vec<Certificate>) {
         if self.arbiter == Arbiter::Lobby {
-            return (Root { epoch: self.epoch, host: self.host }, self.newest_certificate());
+            return (Root { epoch: self.epoch, host: self.host }, self.certificates_after(Epoch(0)));
         }
         let leads_on = |epoch: Epoch| {
             let mut after = self.certificates.iter().filter(|certificate| certificate.epoch > epoch);
@@ -227,10 +227,6 @@ impl<G: Guards> Ballot<G> {
     /// How many hosts of the past it knows, or certificates.
     pub(crate) fn kept(&self) -> usize {
         self.lineage.len().max(self.certificates.len())
-    }
-
-    fn newest_certificate(&self) -> Vec<Certificate> {
-        self.certificates.last().cloned().into_iter().collect()
     }
 
     /// What leads from that epoch to the present one: the certificates of all after it that it has accepted, oldest first; a lobby's

@@ -98,11 +98,12 @@ impl<G: Guards> Session<G> {
                 let channel = ChannelId { stamp, number: number.unwrap_or_default() };
                 self.roster.members.insert(peer, channel);
                 self.roster.version += 1;
-            }
-            if is_new {
                 come.push(peer);
             }
             welcome.push(peer);
+        }
+        if welcome.is_empty() {
+            return;
         }
         if self.roster.version != before {
             self.meet_members(now);
