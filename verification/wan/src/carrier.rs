@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, OwnedFd};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use tun_rs::SyncDevice;
 
 use crate::host::{BROADCAST, PACKET_BYTES_MAX, index};
@@ -22,6 +23,19 @@ pub const IN_FLIGHT_MAX: usize = 100_000;
 
 /// The most packets read of one host before the others have their turn.
 const READ_AT_ONCE_MAX: usize = 64;
+
+/// Packets are read and written so often at the most, and so much later: a thread that wakes for each of sixty-four players' packets
+/// takes a fifth of a core, which the players then do not have.
+const STEP: Duration = Duration::from_millis(1);
+
+/// Before everybody else, as `nice` counts it.
+const FOREMOST: i32 = -20;
+
+/// The most hosts told of at once that have sent something; the others are told of next.
+const READY_MAX: usize = 64;
+
+/// What the event to end by is called among what is waited for, where hosts have their places.
+const END: u64 = u64::MAX;
 
 /// Where an IPv4 header has its receiver.
 const RECEIVER: std::ops::Range<usize> = 16..20;
@@ -66,7 +80,7 @@ impl Carrier {
     ) -> Result<Self, Failure> {
         let failed = Failure::to("make an event to end by");
         let end = eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
-        let heard = end.try_clone().map_err(Failure::to("share an event"))?;
+        let waits = wait_for(&devices, &end).map_err(Failure::to("wait for hosts"))?;
         let mut carry = Carry {
             devices,
             weather,
@@ -78,7 +92,7 @@ impl Carrier {
         };
         let thread = std::thread::Builder::new()
             .name("wan".to_owned())
-            .spawn(move || carry.run(&heard))
+            .spawn(move || carry.run(&waits))
             .map_err(Failure::to("start a thread"))?;
         Ok(Self { end, thread: Some(thread) })
     }
@@ -106,6 +120,16 @@ struct UnderWay {
     bytes: Box<[u8]>,
 }
 
+/// What tells that a host has sent something, by its place, or that all ends.
+fn wait_for(devices: &[SyncDevice], end: &OwnedFd) -> io::Result<OwnedFd> {
+    let waits = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    for (place, device) in (0..).zip(devices) {
+        epoll::add(&waits, device, epoll::EventData::new_u64(place), epoll::EventFlags::IN)?;
+    }
+    epoll::add(&waits, end, epoll::EventData::new_u64(END), epoll::EventFlags::IN)?;
+    Ok(waits)
+}
+
 struct Carry {
     devices: Vec<SyncDevice>,
     weather: Arc<Mutex<Weather>>,
@@ -118,10 +142,13 @@ struct Carry {
 }
 
 impl Carry {
-    fn run(&mut self, end: &OwnedFd) {
+    fn run(&mut self, waits: &OwnedFd) {
+        // A network does not slow down because those who use it compute.
+        if let Err(error) = rustix::process::setpriority_process(None, FOREMOST) {
+            eprintln!("a network waits for processors as its hosts do: {error}");
+        }
         loop {
-            self.deliver();
-            let ready = match self.wait(end) {
+            let ready = match self.wait(waits) {
                 Ok(Some(ready)) => ready,
                 Ok(None) => return,
                 Err(error) => {
@@ -132,28 +159,24 @@ impl Carry {
             for from in ready {
                 self.take(from);
             }
+            self.deliver();
+            std::thread::sleep(STEP);
         }
     }
 
-    /// Waits until a host has sent something, or a packet is due; `None` at the end.
-    fn wait(&self, end: &OwnedFd) -> io::Result<Option<Vec<usize>>> {
+    /// Waits until hosts have sent something, or a packet is due; `None` at the end.
+    fn wait(&self, waits: &OwnedFd) -> io::Result<Option<Vec<usize>>> {
         let left =
             self.under_way.peek().map(|Reverse(next)| next.due.saturating_duration_since(Instant::now()));
         let left = left.map(|left| Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
-        let mut waits: Vec<PollFd<'_>> = Vec::with_capacity(self.devices.len() + 1);
-        waits.extend(
-            self.devices.iter().map(|device| PollFd::from_borrowed_fd(device.as_fd(), PollFlags::IN)),
-        );
-        waits.push(PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN));
-        match poll(&mut waits, left.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        let mut events = [const { MaybeUninit::uninit() }; READY_MAX];
+        let events = match epoll::wait(waits, &mut events, left.as_ref()) {
+            Ok((events, _)) => events,
+            Err(rustix::io::Errno::INTR) => return Ok(Some(Vec::new())),
             Err(error) => return Err(error.into()),
-        }
-        let is_ready = |wait: &PollFd<'_>| !wait.revents().is_empty();
-        if waits.last().is_some_and(is_ready) {
-            return Ok(None);
-        }
-        Ok(Some((0..self.devices.len()).filter(|&from| is_ready(&waits[from])).collect()))
+        };
+        let names = events.iter().map(|event| event.data.u64());
+        Ok(names.map(|name| (name != END).then(|| usize::try_from(name).unwrap_or(usize::MAX))).collect())
     }
 
     /// Takes what a host has sent.
