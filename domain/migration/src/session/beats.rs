@@ -214,6 +214,9 @@ impl<G: Guards> Session<G> {
         if self.is_failing() {
             return;
         }
+        if let Some(successor) = self.successor_alone(now) {
+            return self.beat_to(now, successor);
+        }
         let leader = self.leader();
         let standbys = self.standbys();
         let is_standby = standbys.contains(&self.me());

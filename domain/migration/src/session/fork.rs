@@ -140,6 +140,7 @@ impl<G: Guards> Session<G> {
                             since: now,
                             state: StateId::NONE,
                             epoch,
+                            all_at: now,
                         };
                     });
                 } else if mine.mandate == Standing::Confirmed {

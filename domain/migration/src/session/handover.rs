@@ -12,6 +12,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::message::{Body, Handover, Leads};
+use crate::rhythm::BEAT;
 use crate::session::fork::Fork;
 use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::vacancy::{Handed, Quorum, Vacancy};
@@ -81,7 +82,7 @@ impl<G: Guards> Session<G> {
                 }
                 let (state, epoch) = (self.handed_on(), self.next_epoch());
                 self.as_host(|reign| {
-                    reign.phase = Phase::HandingOver { to, why, since: now, state, epoch };
+                    reign.phase = Phase::HandingOver { to, why, since: now, state, epoch, all_at: now };
                 });
                 let holds = self.contacts.get(&to).map_or(StateId::NONE, |contact| contact.holds.id());
                 self.give_state(to, holds);
@@ -106,7 +107,7 @@ impl<G: Guards> Session<G> {
     /// While another shall be host.
     pub(super) fn hand_over(&mut self, now: Timestamp) {
         let Leadership::Reigns(Reign { phase, mandate, .. }) = &self.leadership else { return };
-        let Phase::HandingOver { to, since, state, why, epoch } = *phase else { return };
+        let Phase::HandingOver { to, since, state, why, epoch, .. } = *phase else { return };
         // Another side was the larger one while this host had no majority: now nobody takes its session from it.
         let is_confirmed = why == Handover::Merge && *mandate == Mandate::Confirmed;
         let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now));
@@ -131,6 +132,21 @@ impl<G: Guards> Session<G> {
             }
             self.claim_of_lobby(now, Some(to));
         }
+    }
+
+    /// While this host hands over: its successor, where that one alone is told so now. Everybody waits for what it has lost of that, and in a large session
+    /// the others need no word as often.
+    pub(super) fn successor_alone(&mut self, now: Timestamp) -> Option<PeerId> {
+        let is_large = !self.is_small();
+        let alone = self.as_host(|reign| match &mut reign.phase {
+            Phase::HandingOver { to, all_at, .. } if now < *all_at => is_large.then_some(*to),
+            Phase::HandingOver { all_at, .. } => {
+                *all_at = now + BEAT;
+                None
+            }
+            Phase::Accession | Phase::Reigning => None,
+        });
+        alone.flatten()
     }
 
     /// A host that its lobby does not answer gives a side up that nobody certifies: it names its successor itself, and everybody

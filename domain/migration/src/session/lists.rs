@@ -16,6 +16,10 @@ impl<G: Guards> Session<G> {
     }
 
     pub(super) fn tell_list(&mut self, now: Timestamp, list: &Body) {
+        // Whoever lacks it is given it by then.
+        if self.lists_wait(now) {
+            return;
+        }
         if !self.is_small() {
             self.contacts.values_mut().for_each(|contact| contact.listed = Some(now));
         }
@@ -33,6 +37,11 @@ impl<G: Guards> Session<G> {
     pub(super) fn sign_view(&mut self) {
         let words = self.view().words(self.config.session);
         self.ballot.sign_view(self.config.keys.sign(&words));
+    }
+
+    /// Whether lists wait: those of a large session are long, and its members wait for the first state of a new host, which would come behind them.
+    pub(super) fn lists_wait(&self, now: Timestamp) -> bool {
+        !self.is_small() && self.reigning().is_some_and(|reign| reign.is_moving(now))
     }
 
     /// In a large session what a member was given a moment ago is on its way: of sixty-four who change at once, each list would go to each two and
@@ -54,7 +63,7 @@ impl<G: Guards> Session<G> {
         let view = self.ballot.missing().contains(&to) || beat.view != self.view().id;
         let roster = beat.roster != self.roster.version;
         let hints = beat.hints != self.hints.version;
-        if !(view || roster || hints) || !self.may_list(now, to) {
+        if !(view || roster || hints) || self.lists_wait(now) || !self.may_list(now, to) {
             return;
         }
         if view {

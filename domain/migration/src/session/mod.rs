@@ -389,7 +389,9 @@ impl<G: Guards> Session<G> {
 
     fn beat_gap(&self, now: Timestamp) -> Duration {
         match &self.leadership {
-            Leadership::Reigns(reign) if reign.is_moving(now) && self.is_small() => BEAT_MOVING,
+            Leadership::Reigns(reign) if reign.hands_over() || reign.is_moving(now) && self.is_small() => {
+                BEAT_MOVING
+            }
             Leadership::Reigns(_)
             | Leadership::Follows
             | Leadership::Doubts(_)

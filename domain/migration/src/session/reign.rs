@@ -100,7 +100,15 @@ pub(super) enum Phase {
     /// The game goes on.
     Reigning,
     /// Another shall be host.
-    HandingOver { to: PeerId, why: Handover, since: Timestamp, state: StateId, epoch: Epoch },
+    HandingOver {
+        to: PeerId,
+        why: Handover,
+        since: Timestamp,
+        state: StateId,
+        epoch: Epoch,
+        /// When not only that one is told so again.
+        all_at: Timestamp,
+    },
 }
 
 /// Whether a majority stands behind it, or its lease at the lobby.
@@ -156,6 +164,11 @@ impl Reign {
     /// Whether it has told that one to be host in its place.
     pub(super) fn yields_to(&self, other: PeerId) -> bool {
         matches!(self.phase, Phase::HandingOver { to, .. } if to == other)
+    }
+
+    /// Whether another shall be host.
+    pub(super) const fn hands_over(&self) -> bool {
+        matches!(self.phase, Phase::HandingOver { .. })
     }
 
     /// Whether it is just coming or going: then whoever misses a word of it holds the session up.

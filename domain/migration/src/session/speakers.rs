@@ -6,9 +6,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::session::reign::{Phase, Reign};
+use crate::session::Session;
+use crate::session::reign::Reign;
 use crate::session::words::Cause;
-use crate::session::{Leadership, Session};
 use crate::{Guard, Guards, PeerId, Stamp};
 
 /// Of how many hosts in a row that gave the session away what they said still counts. Giving it away takes a round trip; a message that is lost takes three more, and one
@@ -127,7 +127,7 @@ impl<G: Guards> Session<G> {
     /// As host: another is about to be, and goes on from the state that this one's game gave last. What members say from now on is that one's.
     #[must_use]
     pub fn hands_over(&self) -> bool {
-        matches!(&self.leadership, Leadership::Reigns(Reign { phase: Phase::HandingOver { .. }, .. }))
+        self.reigning().is_some_and(Reign::hands_over)
     }
 
     /// Whether a message of the game that carries this stamp is to be applied: it is the present host's, and no older

@@ -207,6 +207,53 @@ fn a_successor_has_its_votes_without_asking() {
     }
 }
 
+/// Everybody waits for what the successor has lost of the host's word, and of its last state: it is told again soon, in a large session it alone.
+#[test]
+fn a_successor_that_lost_the_hosts_word_is_told_again_soon() {
+    let mut net = Net::of(20);
+    let last = last_state(&net, 1);
+    let tick = last.tick;
+    net.cut.insert((peer(1), peer(2)));
+    net.overheard = Some(Vec::new());
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.cut.clear();
+    net.run(Duration::from_millis(70));
+    assert_eq!(net.seen[&peer(2)].led_from, Some(tick));
+    let told = net.overheard.take().unwrap();
+    let is_word =
+        |message: &Message| matches!(&message.body, Body::Beat(Beat { leads: Leads::HandsOver { .. }, .. }));
+    let words_to =
+        |to| told.iter().filter(|(from, of, it)| (*from, *of) == (peer(1), to) && is_word(it)).count();
+    assert_eq!((words_to(peer(2)) > 1, words_to(peer(3))), (true, 1));
+}
+
+/// Everybody waits for a new host's first state. The lists of a large session are long, and come after it.
+#[test]
+fn lists_of_a_large_session_come_after_the_first_state() {
+    for (members, at_once) in [(5, true), (20, false)] {
+        let mut net = Net::of(members);
+        let last = last_state(&net, 1);
+        net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+        net.overheard = Some(Vec::new());
+        net.run(Duration::from_millis(300));
+        assert_eq!(net.host(), peer(2));
+        let is_list = |body: &Body| matches!(body, Body::View(_) | Body::Roster(_) | Body::Hints(_));
+        let heard = net.overheard.take().unwrap();
+        assert_eq!(heard.iter().any(|(_, _, it)| is_list(&it.body)), at_once, "{members} members");
+        net.run(Duration::from_millis(700));
+        for id in 3..=members {
+            let session = net.session(peer(id));
+            let lists = (session.roster(), session.view().id);
+            assert_eq!(
+                lists,
+                (net.session(peer(2)).roster(), net.session(peer(2)).view().id),
+                "{id} of {members}"
+            );
+            assert!(!session.roster().members.contains_key(&peer(1)), "{id} of {members}");
+        }
+    }
+}
+
 /// A vote that overtakes the last state waits for it, and is neither lost nor asked for again.
 #[test]
 fn a_vote_that_comes_before_the_last_state_counts() {
