@@ -31,7 +31,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use command::{Answer, Command, Entrance, SeatId, Seated, Under};
 use entrance::SEEK_AGAIN;
-use place::{Life, Outside, Place};
+use place::{Life, Opening, Outside, Place};
 pub use uncarried::NotCarried;
 pub use unsaid::NotSaid;
 
@@ -318,6 +318,7 @@ impl Hands {
                 self.tell_what_counts(id, Event::Lead { stamp, state });
                 if let Some(place) = self.places.get_mut(&id) {
                     place.audience.begin(stamp);
+                    place.opening = Opening::Awaited;
                 }
             }
             Output::Follow { leader, stamp } => {

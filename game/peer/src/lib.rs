@@ -82,6 +82,9 @@ pub use mainstay_wire::peer::GAME_BYTES_MAX;
 
 /// How many commands of the game wait for the hands; behind them the game's thread does.
 const COMMANDS_MAX: usize = 256;
+/// How many links send what they have before the hands look again at what came and what the game says: sixty-three take 20 ms to send a new host's
+/// word, and its game's first state should not wait for the last of them.
+const LINKS_AT_ONCE: u32 = 8;
 
 /// Why a peer could not start.
 #[derive(Debug, thiserror::Error)]
@@ -169,8 +172,11 @@ impl Peer {
         transport: impl FnOnce(PeerId, Inlet) -> Option<Box<dyn Transport>>,
     ) -> Result<Self, StartError> {
         let key = Key::new()?;
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Io)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .event_interval(LINKS_AT_ONCE)
+            .build()
+            .map_err(StartError::Io)?;
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (commands_in, commands) = mpsc::channel(COMMANDS_MAX);
         let quic = {

@@ -11,7 +11,7 @@ use super::command::{Command, SeatId};
 use super::place::{Life, Place};
 use super::uncarried::NotCarried;
 use super::unsaid::{NotSaid, Saying};
-use crate::link::{Rank, Way};
+use crate::link::Way;
 use crate::lobby::{Errand, Listing};
 use crate::seat::{Event, Shown, To};
 
@@ -218,17 +218,19 @@ impl Hands {
         self.send_game(id, stamp, &members, saying);
     }
 
-    fn send_game(&mut self, id: SessionId, stamp: Stamp, to: &[PeerId], Saying { way, bytes, .. }: Saying) {
-        let Some(Place { uncarried, .. }) = self.places.get_mut(&id) else { return };
+    fn send_game(&mut self, id: SessionId, stamp: Stamp, to: &[PeerId], saying: Saying) {
+        let Some(place) = self.places.get_mut(&id) else { return };
+        let rank = place.opening.rank(&saying);
+        let Saying { way, bytes, .. } = saying;
         let packet = match way {
             Way::Datagram => Packet::Game(Game { session: id, stamp, bytes }),
             Way::Stream => Packet::Word(Word { session: id, stamp, number: 0, bytes }),
         };
         let bytes = Bytes::from(packet.encode());
         for peer in to {
-            let sent = self.reach.send(*peer, bytes.clone(), way, Rank::Game);
+            let sent = self.reach.send(*peer, bytes.clone(), way, rank);
             if let (Err(obstacle), Way::Stream) = (sent, way) {
-                uncarried.note(*peer, obstacle);
+                place.uncarried.note(*peer, obstacle);
             }
         }
     }

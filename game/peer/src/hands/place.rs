@@ -14,11 +14,12 @@ use super::ahead::Ahead;
 use super::command::Seated;
 use super::links::Known;
 use super::uncarried::Uncarried;
-use super::unsaid::Unsaid;
+use super::unsaid::{Saying, Unsaid};
 use crate::lan::Voice;
+use crate::link::{Rank, Way};
 use crate::lobby::{self, Line, Listing, Searchable};
 use crate::relay::Moored;
-use crate::seat::Doors;
+use crate::seat::{Doors, To};
 
 #[derive(Debug)]
 pub(super) struct Place {
@@ -53,7 +54,37 @@ pub(super) struct Place {
     pub(super) speech: Speech,
     /// What members say to it, as the host.
     pub(super) audience: Audience,
+    pub(super) opening: Opening,
 }
+
+/// Whether members wait for what this peer's game says to them first as their host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    Awaited,
+    Said,
+}
+
+impl Opening {
+    /// In which rank something goes that its game says. All wait for the first state of a new host, and the standbys of a large session, who are given
+    /// its snapshot just then, would have it a round trip or two after everybody else.
+    pub(super) fn rank(&mut self, saying: &Saying) -> Rank {
+        match (*self, saying.to, saying.way) {
+            (Self::Awaited, To::Members, Way::Datagram) => {
+                *self = Self::Said;
+                if saying.bytes.len() <= FIRST_STATE_BYTES_MAX { Rank::Rules } else { Rank::Game }
+            }
+            (
+                Self::Awaited | Self::Said,
+                To::Members | To::Member(_) | To::Host,
+                Way::Datagram | Way::Stream,
+            ) => Rank::Game,
+        }
+    }
+}
+
+/// How long the first state of a new host may be to go before its first snapshot: with the word that makes it host as much as a link may have under way
+/// at first.
+const FIRST_STATE_BYTES_MAX: usize = 8 * 1024;
 
 /// Who is told of a session beside its members.
 #[derive(Debug)]
@@ -95,6 +126,7 @@ impl Place {
             foreign: BTreeSet::new(),
             speech: Speech::default(),
             audience: Audience::default(),
+            opening: Opening::Said,
         }
     }
 }
@@ -173,4 +205,28 @@ pub(super) enum Life {
     Joins(Box<Joining>),
     /// It is a member.
     In(Box<Session>),
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_migration::StateId;
+
+    use super::*;
+
+    /// Of what a new host's game says the first state goes before its snapshot, and nothing else; nor one that would hold up what the rules say.
+    #[test]
+    fn the_first_state_of_a_new_host_goes_first() {
+        let said = |opening: &mut Opening, to, way, length| {
+            opening.rank(&Saying { after: StateId::NONE, to, way, bytes: vec![0; length] })
+        };
+        let mut opening = Opening::Awaited;
+        assert_eq!(said(&mut opening, To::Members, Way::Stream, 8), Rank::Game);
+        assert_eq!(said(&mut opening, To::Member(PeerId(2)), Way::Datagram, 8), Rank::Game);
+        assert_eq!(said(&mut opening, To::Members, Way::Datagram, FIRST_STATE_BYTES_MAX), Rank::Rules);
+        assert_eq!(said(&mut opening, To::Members, Way::Datagram, 8), Rank::Game);
+        assert_eq!(
+            said(&mut Opening::Awaited, To::Members, Way::Datagram, FIRST_STATE_BYTES_MAX + 1),
+            Rank::Game
+        );
+    }
 }
