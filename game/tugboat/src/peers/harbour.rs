@@ -5,7 +5,7 @@
 //! actor"), so a new host that goes on from a state has every boat's owner. What players did is counted, so that anybody can
 //! see that nothing was lost and nothing came twice: also of whoever has gone, for a host that was frozen comes back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mainstay_peer::migration::{Kind, Part, PeerId, Tick};
@@ -72,6 +72,12 @@ impl Harbour {
     #[must_use]
     pub fn boat_of(&self, peer: PeerId) -> Option<BoatId> {
         self.crews.get(&peer).and_then(|crew| crew.boat)
+    }
+
+    /// Whether it is known what a peer did.
+    #[must_use]
+    pub fn knows(&self, peer: PeerId) -> bool {
+        self.crews.contains_key(&peer)
     }
 
     /// How many deeds of a peer the world holds.
@@ -168,8 +174,19 @@ impl Harbour {
     /// What is to happen in the next tick is not part of it, so it is taken right after [`Harbour::step`].
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = vec![u8::try_from(self.crews.len()).unwrap_or(u8::MAX)];
-        for (peer, crew) in &self.crews {
+        self.encode_with(|_| true)
+    }
+
+    /// The same of those who have a boat or are present: what members are told with every tick, and the next host has from elsewhere.
+    #[must_use]
+    pub fn encode_for(&self, present: &BTreeSet<PeerId>) -> Vec<u8> {
+        self.encode_with(|(peer, crew)| crew.boat.is_some() || present.contains(peer))
+    }
+
+    fn encode_with(&self, is_told: impl Fn(&(&PeerId, &Crew)) -> bool) -> Vec<u8> {
+        let told: Vec<(&PeerId, &Crew)> = self.crews.iter().filter(is_told).collect();
+        let mut out = vec![u8::try_from(told.len()).unwrap_or(u8::MAX)];
+        for (peer, crew) in told {
             out.extend(peer.0.to_be_bytes());
             out.push(crew.boat.map_or(0, |boat| boat.0));
             out.extend(crew.deeds.to_be_bytes());
@@ -205,7 +222,7 @@ impl Harbour {
     }
 
     /// A new host goes on from a state: whoever has gone meanwhile goes in its first tick.
-    pub fn take_over(&mut self, members: &[PeerId]) {
+    pub fn take_over(&mut self, members: &BTreeSet<PeerId>) {
         let is_gone = |(peer, crew): &(&PeerId, &Crew)| crew.boat.is_some() && !members.contains(peer);
         let gone: Vec<PeerId> = self.crews.iter().filter(is_gone).map(|(peer, _)| *peer).collect();
         gone.into_iter().for_each(|peer| self.leave(peer));
@@ -247,7 +264,7 @@ mod tests {
         peers.iter().for_each(|peer| host.board(*peer));
         host.step();
         let mut heir = Harbour::decode(&host.encode()).unwrap();
-        heir.take_over(&peers[1..]);
+        heir.take_over(&peers[1..].iter().copied().collect());
         heir.step();
         assert_eq!(heir.boat_of(peers[0]), None, "the old host's boat went with it");
         for peer in &peers[1..] {
@@ -266,7 +283,7 @@ mod tests {
         host.hail(ann);
         host.step();
         let mut heir = Harbour::decode(&host.encode()).unwrap();
-        heir.take_over(&[bob]);
+        heir.take_over(&BTreeSet::from([bob]));
         heir.steer(ann, Helm { throttle: 0, rudder: 0 });
         heir.board(PeerId(3));
         heir.step();
@@ -285,6 +302,22 @@ mod tests {
         last.step();
         let away = last.crews.values().filter(|crew| crew.boat.is_none()).count();
         assert_eq!((away, Harbour::decode(&last.encode())), (AWAY_MAX, Some(last)));
+    }
+
+    /// With every tick members are told of who has a boat, and of who has come back to find none.
+    #[test]
+    fn members_are_told_of_who_is_there() {
+        let (ann, bob) = (PeerId(1), PeerId(2));
+        let mut host = Harbour::new(7);
+        [ann, bob].into_iter().for_each(|peer| host.board(peer));
+        host.steer(ann, Helm { throttle: 100, rudder: 0 });
+        host.leave(ann);
+        host.step();
+        let told = |present: &[PeerId]| {
+            Harbour::decode(&host.encode_for(&present.iter().copied().collect())).unwrap()
+        };
+        assert_eq!((told(&[]).knows(ann), told(&[]).knows(bob)), (false, true));
+        assert_eq!((told(&[ann]).deeds_of(ann), told(&[ann]).world()), (1, host.world()));
     }
 
     proptest! {

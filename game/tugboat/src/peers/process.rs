@@ -1,6 +1,7 @@
 //! One player's process: it reads what its session says, steps the game where it is the host, steers, listens to its console,
 //! and tells whatever happens as one JSON object a line on standard output.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -40,6 +41,8 @@ const STANDING: Duration = Duration::from_millis(250);
 const BOT_EVERY: u32 = TICKS_PER_SECOND / 2;
 /// After how many ticks a bot sounds its horn, and a host rings the harbour's bell: twice a second.
 const SOUNDS_EVERY: u32 = TICKS_PER_SECOND / 2;
+/// How many states a player waits for one that says what it did: those of a second.
+const UNKNOWN_MAX: u32 = TICKS_PER_SECOND;
 /// How long a host stands still for a successor: a moment longer than the rules wait for one.
 const HANDING_OVER: Duration = Duration::from_millis(2_200);
 /// How long leaving may take, handing over included: the rules give a successor two seconds.
@@ -176,6 +179,10 @@ struct Player {
     seat: Seat,
     stages: Arc<Mutex<Vec<Stage>>>,
     harbour: Harbour,
+    /// As host: who is there.
+    present: BTreeSet<PeerId>,
+    /// How many states in turn did not say what it did, which it has been told before.
+    unknown: u32,
     part: Part,
     acting: Acting,
     durable: Tick,
@@ -219,6 +226,8 @@ impl Player {
             seat,
             stages,
             harbour: Harbour::new(options.seed),
+            present: BTreeSet::new(),
+            unknown: 0,
             part: Part::Outside,
             acting: Acting::No,
             durable: Tick(0),
@@ -309,8 +318,12 @@ impl Player {
                 // Everybody waits for a new host's first tick.
                 self.next_tick = self.still_until;
             }
-            Event::Connected { peer, .. } => self.harbour.board(peer),
+            Event::Connected { peer, .. } => {
+                self.present.insert(peer);
+                self.harbour.board(peer);
+            }
             Event::Gone(peer) => {
+                self.present.remove(&peer);
                 if matches!(self.part, Part::Host(_)) {
                     self.harbour.leave(peer);
                 }
@@ -373,13 +386,11 @@ impl Player {
 
     /// It is the host: the game goes on from what is known of it.
     fn lead(&mut self, stamp: Stamp, state: &State) -> Result<(), ProcessError> {
+        let shown = self.seat.shown()?;
+        self.present = shown.into_iter().flat_map(|shown| shown.members).map(|(peer, _)| peer).collect();
         if let Some(held) = Harbour::of(state.parts()) {
             self.harbour = held;
-            let members: Vec<PeerId> = self
-                .seat
-                .shown()?
-                .map_or_else(Vec::new, |shown| shown.members.iter().map(|it| it.0).collect());
-            self.harbour.take_over(&members);
+            self.harbour.take_over(&self.present);
         }
         self.part = Part::Host(stamp);
         self.durable = Tick(0);
@@ -408,6 +419,12 @@ impl Player {
         }
         let Some(told) = Told::decode(bytes) else { return Ok(()) };
         let Part::Member(host) = self.part else { return Ok(()) };
+        // Whoever comes back is told what it did as soon as its host knows that it is there, or that is forgotten.
+        if self.harbour.knows(self.me) && !told.harbour.knows(self.me) && self.unknown < UNKNOWN_MAX {
+            self.unknown += 1;
+            return Ok(());
+        }
+        self.unknown = 0;
         let (tick, deeds) = (told.harbour.tick(), told.harbour.deeds_of(self.me));
         let heard = self.account.hear(Instant::now(), Writer { host, stamp }, tick, deeds, told.durable);
         if heard != Heard::Stale {
@@ -435,8 +452,8 @@ impl Player {
         match self.part {
             Part::Host(stamp) if self.acting == Acting::Yes && Instant::now() >= self.still_until => {
                 self.handing = None;
-                let (whole, piece) = self.step();
-                let told = Told::encode(self.durable, &whole);
+                let piece = self.step();
+                let told = Told::encode(self.durable, &self.harbour.encode_for(&self.present));
                 self.seat.hold(piece)?;
                 self.seat.say(To::Members, Way::Datagram, told)?;
                 self.ring()?;
@@ -472,18 +489,18 @@ impl Player {
         Ok(())
     }
 
-    /// The game's next tick: the whole of it in bytes, and what the standbys are given.
-    fn step(&mut self) -> (Vec<u8>, Piece) {
+    /// The game's next tick: what the standbys are given.
+    fn step(&mut self) -> Piece {
         let turn = self.harbour.step().encode();
         let whole = self.harbour.encode();
         let (kind, bytes, turns) = match self.turns {
             Some(turns) if turns < SNAPSHOT_EVERY && turn.len() < whole.len() => {
                 (Kind::Delta, turn, turns + 1)
             }
-            Some(_) | None => (Kind::Snapshot, whole.clone(), 0),
+            Some(_) | None => (Kind::Snapshot, whole, 0),
         };
         self.turns = Some(turns);
-        (whole, Piece { tick: self.harbour.tick(), kind, bytes })
+        Piece { tick: self.harbour.tick(), kind, bytes }
     }
 
     fn steer_by_itself(&mut self) -> Result<(), ProcessError> {
@@ -555,7 +572,7 @@ impl Player {
         self.still_until = Instant::now() + HANDING_OVER;
         self.handing = Some(why);
         // What has come since the last tick is in the last state too.
-        let (_, last) = self.step();
+        let last = self.step();
         self.ring()?;
         Ok(self.seat.hand_over(None, why, last)?)
     }
