@@ -8,7 +8,7 @@ use mainstay_core::Timestamp;
 use crate::join::{Full, JOIN_MAX};
 use crate::message::{Closed, Welcome};
 use crate::session::reign::Mandate;
-use crate::session::vacancy::Quorum;
+use crate::session::vacancy::{Host, Quorum};
 use crate::session::words::{Cause, End};
 use crate::session::{AGAIN, Contact, Leadership, Session};
 use crate::stages::Failure;
@@ -96,11 +96,11 @@ impl<G: Guards> Session<G> {
         }
         match &self.leadership {
             // The host of this side obeys another now, and nobody told.
-            Leadership::Follows | Leadership::Doubts(_) if stepped_down => {
-                self.leadership = Leadership::outside(now);
-                self.be_guest(now, host);
-                let request = self.request();
-                self.send(host, request);
+            Leadership::Follows | Leadership::Doubts(_) if stepped_down => self.ask_from_outside(now, host),
+            // It gave the session away, and whoever has it now has not heard that this peer came in.
+            Leadership::Vacant(vacancy) if stepped_down && vacancy.host == Host::HandsOver => {
+                self.ballot.withdraw();
+                self.ask_from_outside(now, host);
             }
             // Whoever goes on for this side's host has not heard that this peer came in.
             Leadership::Vacant(vacancy)
@@ -130,6 +130,13 @@ impl<G: Guards> Session<G> {
             | Leadership::Vacant(_)
             | Leadership::Over => {}
         }
+    }
+
+    fn ask_from_outside(&mut self, now: Timestamp, host: PeerId) {
+        self.leadership = Leadership::outside(now);
+        self.be_guest(now, host);
+        let request = self.request();
+        self.send(host, request);
     }
 
     /// The hands have found somebody: a host speaks to it. Also to one that was thrown out: it may lead a side that has not heard of that.

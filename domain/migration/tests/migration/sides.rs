@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, End, Epoch, Failure, Handover, Input, Leads, Migratable, Output, Stamp, Standing,
-    StateId, WithoutMajority,
+    Body, CanBeHost, End, Epoch, Failure, Handover, Input, Leads, Message, Migratable, Output, PeerId, Stamp,
+    Standing, StateId, WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -121,6 +121,23 @@ fn who_came_in_on_a_side_whose_host_is_gone_comes_over() {
     net.cut.clear();
     net.run(Duration::from_secs(6));
     assert_eq!((net.host(), net.session(peer(9)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
+}
+
+/// I8: also where its host gave the side to another that never met it, and obeys by now whoever has that one's.
+#[test]
+fn who_waits_for_a_side_that_was_given_away_asks_where_it_is_sent() {
+    let mut net = Net::of(3);
+    let mut beat = net.beat_of(peer(1));
+    beat.leads =
+        Leads::HandsOver { to: peer(8), why: Handover::Merge, state: StateId::NONE, epoch: Epoch(1) };
+    net.say(peer(1), peer(3), Body::Beat(beat));
+    net.overheard = Some(Vec::new());
+    net.say(peer(1), peer(3), Body::Redirect(peer(9)));
+    net.run(Duration::from_millis(50));
+    let asks = |(from, to, message): &(PeerId, PeerId, Message)| {
+        (*from, *to) == (peer(3), peer(9)) && matches!(message.body, Body::Join { .. })
+    };
+    assert!(net.overheard.take().unwrap().iter().any(asks));
 }
 
 /// And where it hears both hosts, and those not each other: to the confirmed one it only says whom it obeys.
