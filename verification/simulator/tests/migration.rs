@@ -146,10 +146,10 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// And what a law of endings found: sessions under a lobby that stood still until their time was over, though it was back (302), minorities and majorities of
 /// whom nobody could be host, beside a side that led (358, 150, 272), and one that did not end by its policy (6); whoever could be host only once there was none did not
 /// know it itself (569), and who heard late whom its side had merged under did not come over (187). And whose questions to the lobby were lost, as they may be (325), one of them long before (286). A law took for lost what a struck player had
-/// not done (159).
+/// not done (159). A majority of whom nobody could be host waited beside one that could and only played (11793).
 #[test]
 fn worlds_that_ended_for_want_of_a_host_hold() {
-    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159, 2_714, 5_103] {
+    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159, 2_714, 5_103, 11_793] {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }

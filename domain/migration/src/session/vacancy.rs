@@ -10,7 +10,7 @@ use crate::session::circle::Round;
 use crate::session::crowd::MEMBER_LOST;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::event::Begun;
-use crate::session::words::{Cause, End};
+use crate::session::words::{Cause, End, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Session};
 use crate::settings::Switch;
 use crate::state::StateId;
@@ -263,9 +263,9 @@ impl<G: Guards> Session<G> {
             let is_elsewhere = contact.told > stamp && contact.obeys.is_some_and(|host| host != leader);
             !contact.is_lost(now) && !is_elsewhere
         };
-        let lives = |peer: &&PeerId| **peer == self.config.me || self.contacts.get(peer).is_some_and(is_with);
-        let living = self.view().members.keys().filter(lives).count();
-        let is_short = living < self.view().majority();
+        let lives = |peer: &PeerId| *peer == self.config.me || self.contacts.get(peer).is_some_and(is_with);
+        let living = self.view().members.keys().filter(|peer| lives(peer)).count();
+        let is_short = living < self.view().majority() || self.leaves_it_to_others(|peer| !lives(&peer));
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
         let since = if is_short { *vacancy.short.get_or_insert(now) } else { now };
         if !is_short {
@@ -274,6 +274,13 @@ impl<G: Guards> Session<G> {
             vacancy.quorum = Quorum::Missing;
             self.ballot.withdraw();
         }
+    }
+
+    /// Whether of those who vote nobody can be host, and somebody else can, in a session that goes on without a majority: it does so under that one.
+    fn leaves_it_to_others(&self, is_dead: impl Fn(PeerId) -> bool) -> bool {
+        let is_out = |peer: PeerId| is_dead(peer) || self.lost.contains(&peer);
+        let goes_on = self.config.without_majority == WithoutMajority::Fork;
+        goes_on && self.candidates(is_out).next().is_some_and(|first| !self.can_be_certified(first))
     }
 
     pub(super) fn change_vacancy(&mut self, change: impl FnOnce(&mut Vacancy)) {

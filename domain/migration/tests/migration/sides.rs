@@ -123,6 +123,24 @@ fn who_came_in_on_a_side_whose_host_is_gone_comes_over() {
     assert_eq!((net.host(), net.session(peer(9)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
 }
 
+/// I8, "offline the default is `fork`": whoever votes misses the host, and none of them can be host; somebody can who only plays, for the view that counts on it
+/// was on its way. The game goes on under that one, without a majority's certificate.
+#[test]
+fn of_voters_who_cannot_be_host_the_game_goes_on_under_who_only_plays() {
+    let mut net = Net::of(3);
+    [2, 3].into_iter().for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::View(_)) { 60_000 } else { 20 });
+    net.join(peer(4));
+    step_until(&mut net, |net| net.peers.contains_key(&peer(4)));
+    net.settle_in(peer(4), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(6));
+    assert_eq!([2, 3, 4].map(|id| net.session(peer(id)).leader()), [peer(4); 3]);
+    assert!(net.session(peer(4)).stamp().fork > 0);
+}
+
 /// I8: also where its host gave the side to another that never met it, and obeys by now whoever has that one's.
 #[test]
 fn who_waits_for_a_side_that_was_given_away_asks_where_it_is_sent() {
