@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use mainstay_fleet::catalog::CatalogRejection;
 
 use crate::identity::IdentityError;
+use crate::queues::Needed;
 use crate::tls::TlsError;
 
 /// Why a control plane did not start.
@@ -74,6 +75,9 @@ pub enum ApplyError {
     /// The rules refuse it. Nothing of it was taken.
     #[error(transparent)]
     Refused(#[from] CatalogRejection),
+    /// Queues need what it takes away. Nothing of it was taken.
+    #[error(transparent)]
+    Needed(#[from] Needed),
     /// No answer: ask again.
     #[error(transparent)]
     Runtime(#[from] mainstay_runtime::Error),

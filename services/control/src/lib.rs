@@ -56,6 +56,7 @@ pub use mainstay_stun::Addresses as StunAddresses;
 pub use metrics::Metrics;
 pub use playfab::{Logins, PlayFab};
 pub use providers::{Program, Programs};
+pub use queues::Needed;
 pub use queues::{BuildTarget, Builds, QueueError};
 pub use service::{Control, Handle};
 pub use tls::{GivenCertificate, Tls, TlsError};

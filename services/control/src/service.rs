@@ -159,6 +159,7 @@ impl Control {
         };
         handle.editor.all_configured().await?;
         placement.begin();
+        queues.tell_without_servers();
 
         let (faces, agents_tls) = match &certificates {
             Some(shown) => (Some(shown.of_faces()?), Some(shown.of_agents()?)),
@@ -293,6 +294,19 @@ impl Handle {
     /// # Errors
     /// Where the catalog refuses or gives no answer.
     pub async fn apply(&self, declaration: Declaration) -> Result<(), ApplyError> {
+        self.apply_before(declaration, &[]).await
+    }
+
+    /// The same, before these queues are set: they get their servers elsewhere after, so that nothing is kept for what they are now.
+    ///
+    /// # Errors
+    /// Where the catalog refuses or gives no answer; and where other queues get their servers of what would be gone.
+    pub async fn apply_before(
+        &self,
+        declaration: Declaration,
+        queues: &[Arc<QueueSpec>],
+    ) -> Result<(), ApplyError> {
+        self.queues.keep(&declaration, queues)?;
         self.editor.declare(declaration, Edit::by(ITSELF)).await
     }
 

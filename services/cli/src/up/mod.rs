@@ -282,8 +282,9 @@ impl Up<'_> {
         tracing::info!(source, "the configuration is new, and is taken whole");
         let environment = self.credentials.environment_id;
         let declaration = mainstay_control::declaration(&self.source.config, environment, size);
-        control.apply(declaration).await.map_err(|error| untaken(&error))?;
-        let queues = self.source.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
+        let queues: Vec<_> =
+            self.source.config.queues.values().map(|queue| Arc::clone(&queue.spec)).collect();
+        control.apply_before(declaration, &queues).await.map_err(|error| untaken(&error))?;
         control.set_queues(queues).await.map_err(|error| untaken(&error))?;
         let lobbies = mainstay_control::supports(&self.source.config);
         control.set_lobbies(lobbies).await.map_err(|error| untaken(&error))?;

@@ -248,6 +248,7 @@ impl From<ApplyError> for Failure {
     fn from(error: ApplyError) -> Self {
         match error {
             ApplyError::Refused(rejection) => rejection.into(),
+            ApplyError::Needed(needed) => needed.into(),
             ApplyError::Runtime(error) => error.into(),
         }
     }

@@ -3,6 +3,7 @@
 use mainstay_config::limits::FILE_BYTES_MAX;
 use serde_json::json;
 
+use crate::admin::gateway;
 use crate::support::{ADMIN, ALLOCATOR, Answer, World, basic};
 
 const ARENA: &str = "
@@ -76,6 +77,65 @@ queues: [{{ "Name": "pasted", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAlloc
     let refused = world.put("/v1/queues/other", ADMIN, &other.to_string()).await;
     refused.expect(400, "MS-M001");
     assert!(refused.text.contains("start it again"), "{}", refused.text);
+    world.shutdown().await;
+}
+
+/// Issue 4, point 10: "refused at the door where the specification allows, named by code, never silently unmatchable". By a file and by calls: whose
+/// fleet would no longer have what a queue gets its servers of is told which queues do; a file that sets them to another is taken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fleet_keeps_what_queues_get_their_servers_of() {
+    let world = World::new().await;
+    let two = ARENA.replace("fleets:", "  casual: { build: arena, queryType: none, binaryPath: server, commandLine: '', variables: {}, readiness: false }\nfleets:");
+    let both = two.replace("[ranked]", "[ranked, casual]");
+    let queue = |of: &str| {
+        format!(
+            "queues:\n  - {{ name: placed, minMatchSize: 2, maxMatchSize: 2, allocate: {{ fleet: europe, buildConfiguration: {of} }} }}\n"
+        )
+    };
+    let taken = world.put("/v1/configuration", ADMIN, &format!("{both}{}", queue("ranked"))).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    let by_call = json!({ "Name": "called", "MinMatchSize": 2, "MaxMatchSize": 2, "ServerAllocationEnabled": true, "BuildId": "europe/ranked" });
+    assert_eq!(world.put_json("/v1/queues/called", &by_call).await.status, 200);
+
+    let dropped = two.replace("[ranked]", "[casual]");
+    for path in ["/v1/configuration", "/v1/configuration?dryRun=true"] {
+        let refused = world.put(path, ADMIN, &dropped).await;
+        refused.expect(409, "MS-M027");
+        let named: Vec<_> =
+            refused.body["problems"].as_array().unwrap().iter().map(|it| &it["place"]).collect();
+        assert_eq!(named, ["queues.called", "queues.placed"], "{}", refused.text);
+    }
+    // The one that the file sets to another is in nobody's way; the other is.
+    let moved = format!("{dropped}{}", queue("casual"));
+    let refused = world.put("/v1/configuration", ADMIN, &moved).await;
+    refused.expect(409, "MS-M027");
+    assert_eq!(refused.body["problems"].as_array().map(Vec::len), Some(1), "{}", refused.text);
+    assert_eq!(refused.body["problems"][0]["place"], "queues.called", "{}", refused.text);
+
+    let fleets = world.get(&gateway("fleets", "/fleets")).await.body;
+    let fleet = gateway("fleets", &format!("/fleets/{}", fleets[0]["id"].as_str().expect("it has an id")));
+    let has = world.get(&fleet).await.body["buildConfigurations"].clone();
+    let ids: Vec<_> =
+        has.as_array().unwrap().iter().map(|it| (it["name"].clone(), it["id"].clone())).collect();
+    let casual = &ids.iter().find(|(name, _)| *name == "casual").unwrap().1;
+    let told = [
+        world.put_json(&fleet, &json!({ "name": "europe", "buildConfigurations": [casual] })).await,
+        world.delete(&fleet).await,
+    ];
+    for refused in told {
+        refused.expect(409, "MS-M027");
+        let conflicts: Vec<_> =
+            refused.body["conflicts"].as_array().unwrap().iter().map(|it| &it["resourceId"]).collect();
+        assert_eq!(conflicts, ["called", "placed"], "{}", refused.text);
+        assert_eq!(refused.body["conflicts"][0]["resourceType"], "QUEUE", "{}", refused.text);
+    }
+    // Nothing of it was taken.
+    assert_eq!(world.get(&fleet).await.body["buildConfigurations"], has);
+
+    assert_eq!(world.delete("/v1/queues/called").await.status, 204);
+    let taken = world.put("/v1/configuration", ADMIN, &moved).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    assert_eq!(world.get("/v1/queues/placed").await.body["configuration"]["BuildId"], "europe/casual");
     world.shutdown().await;
 }
 

@@ -18,8 +18,9 @@ use mainstay_fleet::{
     RegionOpening, RegionSpec, UsageSetting,
 };
 use mainstay_wire::admin::{
-    ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate, MachineTimes,
-    MachineTimesAsked, RegionCreate, RegionTemplate, RegionUpdate, ServerStates, TtlReading, UsageItem,
+    Conflict, ConflictType, FleetAnswer, FleetCreate, FleetItem, FleetRegionAnswer, FleetUpdate,
+    MachineTimes, MachineTimesAsked, RegionCreate, RegionTemplate, RegionUpdate, ServerStates, TtlReading,
+    UsageItem,
 };
 use uuid::Uuid;
 
@@ -30,6 +31,7 @@ use super::Area as _;
 use super::call::{Call, Conflicting, Refused, bad_field, json, no_entry};
 use crate::counted::Counted;
 use crate::declare::{IDLE, fleet_given, named, presence_id, region_id, usage_given};
+use crate::queues::{Need, Needed};
 use crate::shards::OpenFleet;
 
 const AREA: &str = "fleets";
@@ -233,7 +235,7 @@ async fn create(call: Call, body: Result<Bytes, BytesRejection>) -> Result<Json<
             let hosting =
                 Hosting { allocation_ttl, claimed_by, machines, usage, disabled_delete, ..declared.hosting };
             let declared = FleetDeclaration { regions, hosting, ..declared };
-            Ok(declare(catalog, &by, declared))
+            Ok(declare(catalog, &by, alone(declared)))
         })
         .await?;
     let number = call.app.fleets.now().named(&name).map(|fleet| fleet.spec.number);
@@ -360,6 +362,7 @@ async fn delete(call: Call) -> Result<StatusCode, Refused> {
     let fleet = call.fleet()?;
     let number = fleet.spec.number;
     in_use(&fleet).await?;
+    call.app.queues.keep_fleet(&fleet).map_err(needed)?;
     if call.looks_only() {
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -416,19 +419,36 @@ async fn change(
     number: FleetNumber,
     compose: impl Fn(&Catalog, &FleetSpec) -> Result<FleetDeclaration, Refused> + Clone + Send + 'static,
 ) -> Result<(), Refused> {
-    let by = call.by();
+    let (by, queues) = (call.by(), call.app.queues.clone());
     call.app
         .editor
         .edit::<Refused>(move |catalog| {
             let spec =
                 catalog.fleets().find(|spec| spec.number == number).ok_or_else(|| no_entry("fleet"))?;
-            Ok(declare(catalog, &by, compose(catalog, spec)?))
+            let declaration = alone(compose(catalog, spec)?);
+            queues.keep(&declaration, []).map_err(needed)?;
+            Ok(declare(catalog, &by, declaration))
         })
         .await
 }
 
-fn declare(catalog: &Catalog, by: &Arc<str>, declared: FleetDeclaration) -> CatalogCommand {
-    let declaration = Arc::new(Declaration { fleets: vec![declared], ..Declaration::default() });
+/// What queues get their servers of stays: each is told.
+fn needed(needed: Needed) -> Refused {
+    let conflict = |need: &Need| Conflict {
+        resource_id: need.queue.to_string(),
+        resource_type: "QUEUE".to_owned(),
+        conflict_type: ConflictType::Dependent,
+        reason: format!("queue {}: set it to another first, or remove it", need.told()),
+    };
+    Conflicting { code: "MS-M027", conflicts: needed.needs().iter().map(conflict).collect() }.into()
+}
+
+fn alone(declared: FleetDeclaration) -> Declaration {
+    Declaration { fleets: vec![declared], ..Declaration::default() }
+}
+
+fn declare(catalog: &Catalog, by: &Arc<str>, declaration: Declaration) -> CatalogCommand {
+    let declaration = Arc::new(declaration);
     let edit = Edit::of_revision(Arc::clone(by), catalog.revision().number);
     CatalogCommand::Declare { declaration, edit }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Failure;
 use crate::limiter::Exceeded;
-use crate::queues::{NoLease, NotTaken, QueueError};
+use crate::queues::{Need, Needed, NoLease, NotTaken, QueueError};
 
 /// The most players that a text names: a game's process hears texts alone, and in one message.
 const USERS_IN_WORDS_MAX: usize = 10;
@@ -249,6 +249,18 @@ impl From<NotTaken> for Failure {
             }
             NotTaken::Refused(rejection) => rejection.into(),
             NotTaken::Unanswered(error) => error.into(),
+        }
+    }
+}
+
+impl From<Needed> for Failure {
+    fn from(needed: Needed) -> Self {
+        let problem = |need: &Need| json!({ "place": format!("queues.{}", need.queue), "what": need.told() });
+        let fix = "set those queues to another first (in the same file), or remove them";
+        let detail = needed.to_string();
+        Self {
+            problems: needed.needs().iter().map(problem).collect(),
+            ..Self::new(StatusCode::CONFLICT, "MS-M027", detail, fix)
         }
     }
 }

@@ -73,7 +73,7 @@ pub(super) enum DryRun {
     tag = "configuration",
     params(Asked, ("If-Match" = Option<String>, Header, description = "The revision the change was made for")),
     request_body(content = String, content_type = "application/yaml", description = "mainstay.yaml"),
-    responses((status = 200, description = "It is what the configuration says, and durable", body = ConfigurationView), (status = 400, description = "Every problem at once, in `problems`", body = Problem), (status = 403, description = "Who asks may not, or names a path of the host that no build had before", body = Problem), (status = 412, description = "Somebody else changed it since", body = Problem)),
+    responses((status = 200, description = "It is what the configuration says, and durable", body = ConfigurationView), (status = 400, description = "Every problem at once, in `problems`", body = Problem), (status = 403, description = "Who asks may not, or names a path of the host that no build had before", body = Problem), (status = 409, description = "Queues that it does not set get their servers of what a fleet would lose; each is a problem", body = Problem), (status = 412, description = "Somebody else changed it since", body = Problem)),
 )]
 async fn apply(
     State(app): State<Arc<App>>,
@@ -115,6 +115,7 @@ async fn apply(
         DryRun::On => Vec::new(),
     };
     let seen = revision(&headers)?;
+    app.queues.keep(&declaration, &queues)?;
     if asked.dry_run == DryRun::Off {
         let edit = Edit { by: caller.key().into(), seen };
         app.editor.declare(declaration, edit).await?;
