@@ -14,7 +14,7 @@ fn refused<T: DeserializeOwned>(mut said: Value) -> String {
 fn what_is_said_of_a_player_besides_is_refused() {
     for refused in [
         refused::<TicketRequest>(json!({ "giveUpAfterSeconds": 60 })),
-        refused::<BackfillRequest>(json!({ "giveUpAfterSeconds": 60, "server": {} })),
+        refused::<BackfillRequest>(json!({ "giveUpAfterSeconds": 60 })),
         refused::<GameStands>(json!({ "queue": "arena", "places": 1 })),
         refused::<PartyView>(json!({})),
     ] {

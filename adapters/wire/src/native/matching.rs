@@ -96,7 +96,8 @@ pub struct TicketRequest {
 pub struct BackfillRequest {
     /// Who plays already.
     pub players: Vec<PlayerRequest>,
-    /// How the game is reached.
+    /// How the game is reached; absent: who joins is told nothing of it. Where a rule looks at regions its `region` is needed.
+    #[serde(default)]
     pub server: ReachView,
     /// How many players are wanted at most; absent: as many as fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

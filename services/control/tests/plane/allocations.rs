@@ -205,3 +205,26 @@ async fn no_backfill_is_made_for_an_allocation_that_has_ended() {
     assert_eq!(refused.header("mainstay-code"), Some("MS-M017"));
     world.shutdown().await;
 }
+
+/// "Backfill tickets may be created with a ServerDetails field"; "All fields in this structure are optional" (seed 004): over `/v1` too it may be left
+/// out, but where "the create request must specify a Region in the ServerDetails structure".
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backfill_ticket_needs_no_server_but_for_its_region() {
+    let world = World::new().await;
+    let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2 });
+    assert_eq!(world.put_json("/v1/queues/q", &queue).await.status, 200);
+    let game = json!({ "players": [{ "player": "ann" }], "giveUpAfterSeconds": 600 });
+    let made = world.post("/v1/queues/q/backfills", &game).await;
+    assert_eq!((made.status, &made.body["status"]), (201, &json!("WaitingForMatch")), "{}", made.text);
+    let mut near = queue;
+    near["RegionSelectionRule"] =
+        json!({ "Name": "region", "Path": "latency", "MaxLatency": 100, "Weight": 1 });
+    assert_eq!(world.put_json("/v1/queues/near", &near).await.status, 200);
+    let refused = world.post("/v1/queues/near/backfills", &game).await;
+    refused.expect(400, "MS-M006");
+    assert!(refused.text.to_lowercase().contains("region"), "{}", refused.text);
+    let spec = world.get("/v1/openapi.json").await.body;
+    let required = &spec["components"]["schemas"]["BackfillRequest"]["required"];
+    assert_eq!(*required, json!(["players", "giveUpAfterSeconds"]));
+    world.shutdown().await;
+}
