@@ -261,3 +261,24 @@ async fn a_servers_output_is_shown() {
     world.get("/v1/servers/srv-1-9/logs").await.expect(404, "MS-S001");
     world.get("/v1/servers/srv-1-1/logs?lines=x").await.expect(400, "MS-U101");
 }
+
+/// Issue 4, point 10: what cannot be is "refused at the door …, never silently". Who looks for a match has no team before it is formed; one that is
+/// sent all the same was passed over, and its sender took it for kept.
+#[tokio::test]
+async fn a_ticket_of_players_names_no_teams() {
+    let world = World::new().await;
+    let team = |name: &str| json!({ "Name": name, "MinTeamSize": 2, "MaxTeamSize": 2 });
+    let queue = json!({ "MinMatchSize": 4, "MaxMatchSize": 4, "Teams": [team("red"), team("blue")] });
+    assert_eq!(world.put_json("/v1/queues/q", &queue).await.status, 200);
+    let tickets = "/v1/queues/q/tickets";
+    let red = json!({ "player": "bea", "team": "red" });
+    let refused = world.post(tickets, &json!({ "players": [red], "giveUpAfterSeconds": 60 })).await;
+    refused.expect(400, "MS-U101");
+    assert!(refused.text.contains("players[0].team"), "{}", refused.text);
+    let asked = json!({ "players": [{ "player": "ann" }], "invited": ["bea"], "giveUpAfterSeconds": 60 });
+    let made = world.post(tickets, &asked).await;
+    let joins = format!("{tickets}/{}/players", made.body["id"].as_str().unwrap());
+    world.post(&joins, &red).await.expect(400, "MS-U101");
+    assert_eq!(world.post(&joins, &json!({ "player": "bea" })).await.status, 200);
+    world.shutdown().await;
+}

@@ -120,6 +120,21 @@ fn sent(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
     Err(Failure::bad_request(wrong.join("; "), "send ids that your players are known by").into())
 }
 
+/// Players who look for a match, as they were sent: they have no teams before it is formed.
+fn sent_teamless(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
+    let players = sent(players)?;
+    match players.iter().position(|player| player.team.is_some()) {
+        None => Ok(players),
+        Some(index) => {
+            let detail = format!(
+                "`players[{index}].team` is sent, and who looks for a match is on no team before it is formed"
+            );
+            let fix = "leave `team` out: the match says who plays on which; only backfill tickets name teams";
+            Err(Failure::bad_request(detail, fix).into())
+        }
+    }
+}
+
 /// Whose tickets are meant.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
