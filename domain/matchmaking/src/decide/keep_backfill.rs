@@ -51,7 +51,7 @@ pub(super) fn keep(
     if let Some(filled) = filled.filter(|filled| told.known != Some(*filled)) {
         return Ok(Answer::Ticket(filled));
     }
-    let open = state.hosted.get(&told.tenure).and_then(|open| open.first()).copied();
+    let open = of_game(state, &told.tenure);
     if told.places == 0 {
         let Some(ticket) = open else { return Ok(Answer::Cancelled(0)) };
         pace.catch_up(turn);
@@ -113,4 +113,14 @@ pub(super) fn keep(
     });
     placement::game_wants(turn, asked.ticket);
     Ok(Answer::Ticket(asked.ticket))
+}
+
+/// The open ticket that a game's words change: its own; else the one that the title made for its session.
+fn of_game(state: &Queue, tenure: &Tenure) -> Option<TicketId> {
+    let open = state.hosted.get(tenure)?;
+    let game = Entity::hosted(tenure.server);
+    let is_own = |ticket: &&TicketId| {
+        state.backfills.get(*ticket).is_some_and(|ticket| ticket.owner.as_ref() == Some(&game))
+    };
+    open.iter().find(is_own).or_else(|| open.first()).copied()
 }

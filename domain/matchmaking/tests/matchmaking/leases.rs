@@ -328,6 +328,50 @@ fn a_kept_ticket_follows_its_game() {
     assert_eq!(why(&world, ticket), Some(Cancellation::Server));
 }
 
+/// A game has one search, and who plays it knows best: a title's ticket that names its session is the one its own words change from then on, with
+/// the players and places that it says; it stays the title's, who may look at it and cancel it.
+#[test]
+fn a_titles_ticket_for_a_game_follows_the_games_own_words() {
+    let mut world = world();
+    let terms = Terms { lease: Lease::Hosted(tenure(1)), taken_out: TakenOut::Ends };
+    let players = vec![seated("alice", "red", &[]), seated("bob", "blue", &[])];
+    let ticket = create(&mut world, Caller::Title, players, terms).unwrap();
+    assert_eq!(kept(keep(&mut world, tenure(1), alice(), 3, None)), ticket, "no second one");
+    let followed = world.queue.backfill(ticket, &Caller::Title, world.now).unwrap().clone();
+    assert_eq!((followed.members.len(), followed.places, followed.terms), (1, Some(3), terms));
+    let cancel = Command::CancelBackfill { ticket, caller: Caller::Title };
+    assert_eq!(world.run(cancel), Ok(Answer::Cancelled(1)));
+    // It says who plays again and again, so it searches on.
+    let own = kept(keep(&mut world, tenure(1), alice(), 3, None));
+    assert_ne!(own, ticket);
+    let again = create(&mut world, Caller::Title, alice(), terms);
+    assert!(matches!(again, Err(Rejection::MembershipLimitExceeded { .. })), "{again:?}");
+    assert_eq!(keep(&mut world, tenure(1), alice(), 0, None), Ok(Answer::Cancelled(1)), "it is full");
+}
+
+/// A ticket that the title makes beside the game's own, of others, is not taken for that one: the game's players are in its own.
+#[test]
+fn a_game_keeps_its_own_ticket_where_there_is_a_titles_beside_it() {
+    let mut world = world();
+    let (low, form) = (world.id(), world.queue.form());
+    let own = kept(keep(&mut world, tenure(1), alice(), 1, None));
+    assert!(low < own);
+    world
+        .run(Command::CreateBackfill {
+            ticket: low,
+            caller: Caller::Title,
+            members: vec![seated("bob", "blue", &[])],
+            server: ServerDetails::default(),
+            places: None,
+            give_up_after: 600,
+            terms: Terms { lease: Lease::Hosted(tenure(1)), ..Terms::default() },
+            form,
+        })
+        .unwrap();
+    assert_eq!(kept(keep(&mut world, tenure(1), alice(), 2, None)), own);
+    assert_eq!(world.backfill_status(low), "WaitingForMatch");
+}
+
 /// A game cannot know who was matched since it last heard: it is told before anything changes.
 #[test]
 fn a_game_is_told_who_comes_before_its_ticket_changes() {
