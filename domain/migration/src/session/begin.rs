@@ -2,7 +2,6 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
@@ -15,6 +14,7 @@ use crate::session::fork::{Fork, Heads};
 use crate::session::former::Former;
 use crate::session::hints::Counted;
 use crate::session::line::Line;
+use crate::session::outbox::Outbox;
 use crate::session::play::{Inputs, Names};
 use crate::session::reign::Reign;
 use crate::session::rewritten::Rewritten;
@@ -155,7 +155,7 @@ impl<G: Guards> Session<G> {
             seen,
             beat_at: now,
             due: now,
-            outputs: Vec::new(),
+            outputs: Outbox::default(),
             config,
         };
         session.meet_members(now);

@@ -25,9 +25,6 @@ pub(super) struct Event {
     unneeded: BTreeSet<EntityId>,
     /// Of what the game was told last, and when.
     told: Option<(Option<Stage>, Timestamp)>,
-    /// Until its listeners are called: after how many outputs it began. What the game is told since comes after their `OnInitiate`, for what
-    /// that stores is not what the next host's state has made of the game.
-    began_after: Option<usize>,
 }
 
 /// How many entities a game lists in one migration at most: more than any client is sent of a world.
@@ -66,8 +63,8 @@ impl<G: Guards> Session<G> {
             host: None,
             unneeded: BTreeSet::new(),
             told: None,
-            began_after: Some(self.outputs.len()),
         });
+        self.outputs.hold();
         Begun::Yes
     }
 
@@ -154,9 +151,7 @@ impl<G: Guards> Session<G> {
             return;
         };
         let calls = event.stages.advance(now, timeout);
-        let since =
-            event.began_after.take().map_or(self.outputs.len(), |began| began.min(self.outputs.len()));
-        let told_since = self.outputs.split_off(since);
+        let told_since = self.outputs.release();
         // Before the calls, as the listeners hear it.
         let is_complete = event.stages.is_complete();
         self.tell_progress(now);
@@ -218,5 +213,77 @@ impl<G: Guards> Session<G> {
             Leadership::Doubts(_) | Leadership::Vacant(_) | Leadership::Outside { .. } | Leadership::Over => {
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::*;
+    use crate::session::{Config, Migratable, WithoutMajority};
+    use crate::stages::{ListenerId, Priority};
+    use crate::state::{State, StateId};
+    use crate::{Arbiter, Epoch, Grant, Keys, Level, Order, Pass, Receipt, SessionId, Signature, Support};
+
+    /// Keys that nobody is asked for.
+    #[derive(Debug)]
+    struct Trusting;
+
+    impl Keys for Trusting {
+        fn sign(&self, _: &[u8]) -> Signature {
+            Signature::default()
+        }
+        fn is_by(&self, _: PeerId, _: &[u8], _: &Signature) -> bool {
+            true
+        }
+        fn is_of_lobby(&self, _: &Grant, _: &Signature) -> bool {
+            true
+        }
+        fn is_pass(&self, _: SessionId, _: PeerId, _: &Pass) -> bool {
+            true
+        }
+        fn is_receipt(&self, _: SessionId, _: Epoch, _: &Receipt) -> bool {
+            true
+        }
+    }
+
+    /// "OnInitiate() is called at the start of a host migration event": also where what a host was about to acknowledge is taken back once
+    /// its migration has begun, because nobody certifies it any more.
+    #[test]
+    fn oninitiate_comes_first_where_acknowledgements_are_taken_back() {
+        let config = Config {
+            me: PeerId(1),
+            session: SessionId(1),
+            arbiter: Arbiter::Majority,
+            order: Order::Documented,
+            migratable: Migratable::Yes,
+            without_majority: WithoutMajority::Fork,
+            level: Level::Asynchronous,
+            size: 2,
+            support: Support::Supported,
+            admission: None,
+            keys: Arc::new(Trusting),
+        };
+        let now = Timestamp::from_unix_ms(1_000);
+        let mut session: Session = Session::found(now, config);
+        session.add_listener(ListenerId(0), "game", Priority::PostEngine);
+        session.take_outputs();
+
+        (0..3).for_each(|_| session.outputs.push(Output::Durable(StateId::NONE)));
+        session.outputs.push(Output::Gone(PeerId(2)));
+        assert!(matches!(session.begin_event(now, Cause::Fenced), Begun::Yes));
+        session.outputs.push(Output::Durable(StateId::NONE));
+        session.lead_uncertified(now, 1);
+        session.outputs.push(Output::Lead { stamp: session.stamp(), state: State::default() });
+        session.live_through(now);
+
+        let told = session.take_outputs();
+        assert!(!told.iter().any(|output| matches!(output, Output::Durable(_))), "{told:?}");
+        let at = |is: fn(&Output) -> bool| told.iter().position(is).unwrap();
+        let gone = at(|output| matches!(output, Output::Gone(_)));
+        let begins = at(|output| matches!(output, Output::Call(call, _) if call.stage == Stage::Initiate));
+        let leads = at(|output| matches!(output, Output::Lead { .. }));
+        assert!(gone < begins && begins < leads, "{told:?}");
     }
 }

@@ -102,7 +102,7 @@ impl<G: Guards> Session<G> {
             reign.mandate = Mandate::Unconfirmed;
         });
         // What it was about to acknowledge as a certified host is not yet told (I5).
-        self.outputs.retain(|output| !matches!(output, Output::Durable(_)));
+        self.outputs.withdraw(|output| matches!(output, Output::Durable(_)));
         self.want_state();
         self.beat(now);
     }

@@ -31,6 +31,7 @@ mod intake;
 mod kept;
 mod line;
 mod lists;
+mod outbox;
 mod outside;
 mod play;
 mod reign;
@@ -70,6 +71,7 @@ use former::Former;
 use hints::Counted;
 pub use kept::Kept;
 use line::Line;
+use outbox::Outbox;
 pub use play::INPUTS_MAX;
 use play::{Inputs, Names};
 use reign::Reign;
@@ -161,7 +163,7 @@ pub struct Session<G: Guards = Guarded> {
     seen: Epoch,
     beat_at: Timestamp,
     due: Timestamp,
-    outputs: Vec<Output>,
+    outputs: Outbox,
 }
 
 /// Whom it obeys, and how sure it is of him.
@@ -277,7 +279,7 @@ impl<G: Guards> Session<G> {
 
     /// What the hands must do, in this order; each is given once.
     pub fn take_outputs(&mut self) -> Vec<Output> {
-        core::mem::take(&mut self.outputs)
+        self.outputs.take()
     }
 
     /// When it wants to be woken, at the latest. `None` once it is over and nothing is left to be heard out.
