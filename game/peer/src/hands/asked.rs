@@ -9,7 +9,7 @@ use mainstay_wire::peer::{Game, Packet, Word};
 use super::Hands;
 use super::command::{Command, SeatId};
 use super::place::{Life, Place};
-use super::uncarried::NotCarried;
+use super::uncarried::{NotCarried, Together};
 use super::unsaid::{NotSaid, Saying};
 use crate::link::Way;
 use crate::lobby::{Errand, Listing};
@@ -165,14 +165,11 @@ impl Hands {
             tracing::warn!(session = %id, %why, "of what the game says");
             self.tell(id, Event::NotSaid(why));
         }
-        let uncarried: Vec<(SessionId, NotCarried)> = self
-            .places
-            .iter_mut()
-            .flat_map(|(id, place)| place.uncarried.take(now).map(|why| (*id, why)))
-            .collect();
-        for (id, why) in uncarried {
-            tracing::warn!(session = %id, %why, "of what the game says");
-            self.tell(id, Event::NotCarried(why));
+        let uncarried: Vec<(SessionId, Vec<NotCarried>)> =
+            self.places.iter_mut().map(|(id, place)| (*id, place.uncarried.take(now))).collect();
+        for (id, all) in uncarried.into_iter().filter(|(_, all)| !all.is_empty()) {
+            tracing::warn!(session = %id, why = %Together(&all), "of what the game says");
+            all.into_iter().for_each(|why| self.tell(id, Event::NotCarried(why)));
         }
     }
 
