@@ -77,8 +77,13 @@ struct Demo {
 
 impl Demo {
     fn start(players: &str) -> Self {
+        Self::with(players, &[])
+    }
+
+    fn with(players: &str, more: &[&str]) -> Self {
         let home = Home::new();
         let mut command = home.command(&["demo", "peers", "--lan", "--players", players, "-o", "json"]);
+        command.args(more);
         let command =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut process = Group(command.spawn().unwrap());
@@ -162,7 +167,7 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
         });
         assert_eq!((&told["newHost"], &told["epoch"]), (&moved["newHost"], &moved["epoch"]), "{told}");
     }
-    // Whoever is left alone is not taken away, and who is stopped goes on where the command is interrupted.
+    // Whoever is left alone is not taken away, for a while neither: nothing would move.
     let demo = Demo::start("2");
     let moved = demo.kill_host(&["--power-cut"]);
     let note = || {
@@ -170,23 +175,41 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
         serde_json::from_str::<Value>(&note).unwrap()
     };
     until("it knows who is left", || (note()["players"] == 1).then_some(()));
-    let output = demo.home.command(&["demo", "kill-host"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("MS-U062"), "{moved}: {output:?}");
+    for how in ["--graceful", "--power-cut", "--freeze"] {
+        let output = demo.home.command(&["demo", "kill-host", how]).output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stderr).contains("MS-U062"), "{how}, {moved}: {output:?}");
+    }
+    drop(demo);
+    let none = Home::new().command(&["demo", "kill-host"]).output().unwrap();
+    let err = String::from_utf8_lossy(&none.stderr);
+    assert!(!none.status.success() && err.contains("MS-U045"), "{err}");
+}
+
+#[test]
+fn a_host_that_was_stopped_goes_on_where_the_command_is_interrupted() {
+    let demo = Demo::start("2");
     let mut frozen = demo.home.command(&["demo", "kill-host", "--freeze"]);
     let mut frozen = frozen.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let host = note()["host"]["pid"].as_i64().unwrap();
+    let note = fs::read_to_string(demo.home.path().join("demo-peers.json")).unwrap();
+    let host = serde_json::from_str::<Value>(&note).unwrap()["host"]["pid"].as_i64().unwrap();
     let is_stopped = || {
         let stat = fs::read_to_string(format!("/proc/{host}/stat")).unwrap();
         stat.rsplit(')').next().unwrap().trim_start().starts_with('T')
     };
     until("it is frozen", || is_stopped().then_some(()));
     kill(Pid::from_raw(i32::try_from(frozen.id()).unwrap()), Signal::SIGINT).unwrap();
-    let ended = until("it ends", || frozen.try_wait().unwrap());
-    assert!(!ended.success() && !is_stopped());
-    drop(demo);
-    let none = Home::new().command(&["demo", "kill-host"]).output().unwrap();
-    let err = String::from_utf8_lossy(&none.stderr);
-    assert!(!none.status.success() && err.contains("MS-U045"), "{err}");
+    until("it ends", || frozen.try_wait().unwrap());
+    assert!(!is_stopped());
+}
+
+/// A session that does not go on without its host is over once its members miss that: nobody waits for a move that cannot come.
+#[test]
+fn kill_host_says_that_the_session_has_ended_instead_of_moving() {
+    let demo = Demo::with("2", &["--set", "net_automigrate_host=0"]);
+    let output = demo.home.command(&["demo", "kill-host", "--power-cut"]).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("MS-U044") && err.contains("instead of moving"), "{err}");
 }
 
 /// Seed 000: `net_show_new_host_hinting` "toggles whether the host hint list is displayed": as host a hint for every client, as a client one for

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mainstay_journal::durable;
-use mainstay_tugboat::peers::crew::{Crew, Life, PATIENCE, Stamp};
+use mainstay_tugboat::peers::crew::{Crew, Life, PATIENCE, Player, Stamp};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -60,16 +60,17 @@ impl Own {
 pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) -> Result<ExitCode, Failure> {
     told.aside("mainstay demo kill-host breaks it; Ctrl-C ends it")?;
     let mut host = crew.host();
-    let mut last = Value::Null;
-    file.write(&note(crew, host, &last))?;
+    let (mut last, mut left) = (Value::Null, None);
+    file.write(&note(crew, host, &last, None))?;
     while crew.playing().next().is_some() && !stop.is_told() {
         let heard = crew.line(Instant::now() + PATIENCE);
-        let left = crew.take_left();
-        for who in &left {
+        let gone = crew.take_left();
+        for who in &gone {
             told.aside(&who.who)?;
         }
-        if !left.is_empty() {
-            file.write(&note(crew, host, &last))?;
+        if let Some(newest) = gone.into_iter().next_back() {
+            left = Some(newest.who);
+            file.write(&note(crew, host, &last, left.as_deref()))?;
         }
         let Some((_, line)) = heard else { continue };
         let Some(old) = host else {
@@ -97,7 +98,7 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
         let new_host = last["newHost"].as_str().unwrap_or_default().to_owned();
         host = crew.players.iter().position(|player| player.peer == new_host);
         summarise(told, last.clone())?;
-        file.write(&note(crew, host, &last))?;
+        file.write(&note(crew, host, &last, left.as_deref()))?;
     }
     if !stop.is_told() {
         told.aside("nobody plays any more")?;
@@ -105,10 +106,13 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
     Ok(ExitCode::SUCCESS)
 }
 
-fn note(crew: &Crew, host: Option<usize>, last: &Value) -> Value {
+fn note(crew: &Crew, host: Option<usize>, last: &Value, left: Option<&str>) -> Value {
     let host = host.map(|index| &crew.players[index]);
+    // A host that is stopped is not known to be gone.
+    let follows = |player: &&Player| host.is_none_or(|host| host.peer != player.peer);
     json!({
         "command": std::process::id(), "session": crew.session, "last": last, "players": crew.playing().count(),
+        "others": crew.playing().filter(follows).count(), "left": left,
         "host": host.map(|player| json!({ "pid": player.pid().as_raw(), "peer": player.peer })),
     })
 }
@@ -125,8 +129,7 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
         Failure::new(Exit::Refused, "MS-U045", "the demo that was here has no host any more")
             .fix("mainstay demo peers")
     })?;
-    let goes_for_good = matches!(how, KillHost::Graceful | KillHost::PowerCut);
-    if goes_for_good && before["players"].as_u64() == Some(1) {
+    if before["others"] == 0 {
         return Err(Failure::new(Exit::Usage, "MS-U062", "one player is left, and nobody would take over")
             .fix("mainstay demo peers, with more --players"));
     }
@@ -168,6 +171,18 @@ fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure>
         if Stamp::of(&now["last"]) > Stamp::of(&before["last"]) {
             return Ok(now["last"].clone());
         }
+        if now["others"] == 0 {
+            let what = "the session has ended instead of moving: nobody plays in it any more";
+            let failure = Failure::new(Exit::Failed, "MS-U044", what);
+            return Err(match now["left"].as_str() {
+                Some(left) => failure.why(left),
+                None => failure,
+            });
+        }
+        if !runs(&before["command"]) {
+            let what = "the command that ran the demo has ended, and its players with it";
+            return Err(Failure::new(Exit::Failed, "MS-U045", what).fix("mainstay demo peers"));
+        }
         thread::sleep(LOOK_AGAIN);
     }
     let what = format!("the session has not moved within {} s", PATIENCE.as_secs());
@@ -179,6 +194,13 @@ fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure>
 pub fn is_peer(pid: i32) -> bool {
     let words = procfs::process::Process::new(pid).and_then(|process| process.cmdline());
     words.is_ok_and(|words| words.iter().skip(1).take(2).eq(["demo", "peer"]))
+}
+
+/// Whether that process is there: a player's parent was it, a moment ago.
+fn runs(pid: &Value) -> bool {
+    let pid = pid.as_i64().and_then(|pid| i32::try_from(pid).ok());
+    let stat = pid.and_then(|pid| procfs::process::Process::new(pid).and_then(|process| process.stat()).ok());
+    stat.is_some_and(|stat| stat.state != 'Z')
 }
 
 fn parent(pid: i32) -> Option<i64> {
