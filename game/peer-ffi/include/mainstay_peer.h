@@ -94,6 +94,8 @@ typedef enum MainstayStatus {
   MAINSTAY_STATUS_NOT_IN = 22,
   // A deed or a message has more than 65,536 bytes.
   MAINSTAY_STATUS_TOO_LONG = 23,
+  // Entities are listed from OnDemoteToClient until OnFinalise, by whoever is not the new host: at any other time nothing would come of it.
+  MAINSTAY_STATUS_NOT_DEMOTED = 24,
 } MainstayStatus;
 
 // How others reach a peer, as far as that was found out.
@@ -744,8 +746,9 @@ enum MainstayStatus mainstay_peer_join_lan(const struct MainstayPeer *peer,
 // `migrating` is what the listener was called with, which has not returned; `out` is a place for it.
 enum MainstayStatus mainstay_migration_of(const struct MainstayMigrating *migrating, struct MainstayMigration *out);
 
-// While OnDemoteToClient runs: "entities that will no longer be needed post-migration". They come back as
-// MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten.
+// While OnDemoteToClient runs, and then until OnFinalise has returned: "entities that will no longer be needed post-migration". They come back
+// as MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten. In any other stage, and on the new host,
+// MAINSTAY_STATUS_NOT_DEMOTED.
 //
 // # Safety
 // `migrating` is what the listener was called with, which has not returned; `entities` points to `length` of them.

@@ -107,8 +107,9 @@ pub unsafe extern "C" fn mainstay_migration_of(
     })
 }
 
-/// While OnDemoteToClient runs: "entities that will no longer be needed post-migration". They come back as
-/// MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten.
+/// While OnDemoteToClient runs, and then until OnFinalise has returned: "entities that will no longer be needed post-migration". They come back
+/// as MAINSTAY_EVENT_KIND_DISCARD, each once; of more than 65,536 the later ones are forgotten. In any other stage, and on the new host,
+/// MAINSTAY_STATUS_NOT_DEMOTED.
 ///
 /// # Safety
 /// `migrating` is what the listener was called with, which has not returned; `entities` points to `length` of them.

@@ -6,6 +6,7 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainstay_peer::lan::LanError;
+use mainstay_peer::listener::ListError;
 use mainstay_peer::{
     AttributeError, Closing, ListenersError, LobbyError, PlayError, SayError, SeatError, StartError,
     TrustError,
@@ -65,6 +66,8 @@ pub enum MainstayStatus {
     NotIn = 22,
     /// A deed or a message has more than 65,536 bytes.
     TooLong = 23,
+    /// Entities are listed from OnDemoteToClient until OnFinalise, by whoever is not the new host: at any other time nothing would come of it.
+    NotDemoted = 24,
 }
 
 impl MainstayStatus {
@@ -93,6 +96,9 @@ impl MainstayStatus {
             Self::NotAuthorities => "a text holds no certificates of authorities",
             Self::NotIn => "the game has not read yet that it is in, or has read that it is over",
             Self::TooLong => "a deed or a message is too long",
+            Self::NotDemoted => {
+                "entities are listed from OnDemoteToClient until OnFinalise, by whoever is not the new host"
+            }
             Self::Seated => "the peer has a seat in that session that is not over",
             Self::NotAnAttribute => "no session of a lobby has such attributes",
         }
@@ -216,6 +222,15 @@ impl From<ListenersError> for Fault {
         match error {
             ListenersError::Closing(closing) => closing.into(),
             ListenersError::TooMany => Self::of(MainstayStatus::TooManyListeners, &error),
+        }
+    }
+}
+
+impl From<ListError> for Fault {
+    fn from(error: ListError) -> Self {
+        match error {
+            ListError::Closing(closing) => closing.into(),
+            ListError::NotDemoted => Self::of(MainstayStatus::NotDemoted, &error),
         }
     }
 }

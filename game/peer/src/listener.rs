@@ -15,21 +15,60 @@ pub struct Migrating {
     pub session: SessionId,
     /// Why, from whom, to whom, and how often it began again.
     pub of: Moving,
+    pub(crate) lists: Lists,
     pub(crate) seat: SeatId,
     pub(crate) commands: mpsc::Sender<Command>,
     /// Whether the listener that is called shall be so no more.
     pub(crate) goes: Cell<bool>,
 }
 
+/// Whether a list of entities counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lists {
+    Count,
+    /// Whether this peer is the next host is not known, or it is; or all is over.
+    CountNot,
+}
+
+impl Lists {
+    /// Seed 000 has them made in `OnDemoteToClient` and kept until `OnFinalise`; a reset that makes this peer host takes them back.
+    pub(crate) const fn in_stage(self, stage: Stage) -> Self {
+        match stage {
+            Stage::DemoteToClient => Self::Count,
+            Stage::ReconnectClient | Stage::Finalise => self,
+            Stage::Initiate
+            | Stage::DisconnectClient
+            | Stage::PromoteToServer
+            | Stage::Terminate
+            | Stage::Reset => Self::CountNot,
+        }
+    }
+}
+
+/// Why a list of entities is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// This peer is not demoted, or not yet.
+    #[error("entities are listed from OnDemoteToClient until OnFinalise, by whoever is not the new host")]
+    NotDemoted,
+    /// The peer is shut down.
+    #[error(transparent)]
+    Closing(#[from] Closing),
+}
+
 impl Migrating {
-    /// In [`Listener::on_demote_to_client`]: "entities that will no longer be needed post-migration". They come back as
-    /// [`crate::Event::Discard`], each once; of more than [`mainstay_migration::ENTITIES_MAX`] the later ones are forgotten.
+    /// In [`Listener::on_demote_to_client`], and then until [`Listener::on_finalise`] is done: "entities that will no longer be needed post-migration".
+    /// They come back as [`crate::Event::Discard`], each once; of more than [`mainstay_migration::ENTITIES_MAX`] the later ones are forgotten.
     ///
     /// # Errors
-    /// Once the peer is shut down.
-    pub fn no_longer_needed(&self, entities: Vec<EntityId>) -> Result<(), Closing> {
+    /// In any other stage, and on the new host, where nothing would come of it; once the peer is shut down.
+    pub fn no_longer_needed(&self, entities: Vec<EntityId>) -> Result<(), ListError> {
+        match self.lists {
+            Lists::Count => {}
+            Lists::CountNot => return Err(ListError::NotDemoted),
+        }
         let give = Command::Give { seat: self.seat, input: Input::NoLongerNeeded(entities) };
-        self.commands.blocking_send(give).map_err(|_| Closing)
+        self.commands.blocking_send(give).map_err(|_| Closing.into())
     }
 
     /// The listener that is called unregisters itself: once it has returned it is dropped, whatever it answers, and nobody waits for it.

@@ -18,7 +18,7 @@ use crate::GAME_BYTES_MAX;
 use crate::clock::after;
 use crate::hands::{Command, NotCarried, NotSaid, SeatId};
 use crate::link::Way;
-use crate::listener::{Listener, Migrating, call};
+use crate::listener::{Listener, Lists, Migrating, call};
 use crate::lobby::{Joining, Listing, NotListed, Searchable};
 use crate::mailbox::{Mail, Mailbox};
 
@@ -328,6 +328,8 @@ pub struct Seat {
     /// How many [`Event::Apply`] and [`Event::Lead`] it has read.
     applied: u64,
     part: Part,
+    /// Whether a listener may list entities now.
+    lists: Lists,
 }
 
 /// Whether its game plays, as far as that has read.
@@ -345,7 +347,16 @@ impl Seat {
         listeners: BTreeMap<ListenerId, Registered>,
     ) -> Self {
         let next_listener = listeners.last_key_value().map_or(0, |(last, _)| last.0 + 1);
-        Self { id, commands, mailbox, listeners, next_listener, applied: 0, part: Part::Outside }
+        Self {
+            id,
+            commands,
+            mailbox,
+            listeners,
+            next_listener,
+            applied: 0,
+            part: Part::Outside,
+            lists: Lists::CountNot,
+        }
     }
 
     /// Which session.
@@ -373,6 +384,7 @@ impl Seat {
                 }
                 Mail::Word(Said { from, bytes, .. }) => return Some(Event::FromMember { peer: from, bytes }),
                 Mail::Call(called, moving) => {
+                    self.lists = self.lists.in_stage(called.stage);
                     let info = self.migrating(moving);
                     let mut state = called.state;
                     // Of one that is registered no more nobody waits for an answer.
@@ -394,6 +406,7 @@ impl Seat {
         Migrating {
             session: self.id.session,
             of,
+            lists: self.lists,
             seat: self.id,
             commands: self.commands.clone(),
             goes: Cell::new(false),

@@ -50,8 +50,11 @@ static uint32_t listen(void *user, const MainstayId *session, MainstayStage stag
     if (is_elected && (!of.is_known || memcmp(&of.from, &of.to, sizeof of.to) == 0)) exit(5);
     /* Listed twice, in both calls of the stage: it is discarded once. */
     const uint64_t old_crane = 4711;
-    if (stage == MAINSTAY_STAGE_DEMOTE_TO_CLIENT)
-        must(mainstay_no_longer_needed(migrating, &old_crane, 1), "no longer needed");
+    const MainstayStatus listed = mainstay_no_longer_needed(migrating, &old_crane, 1);
+    if (stage == MAINSTAY_STAGE_DEMOTE_TO_CLIENT) must(listed, "no longer needed");
+    /* Where nothing would come of it the game is told so. */
+    const int is_void = !is_elected || stage == MAINSTAY_STAGE_PROMOTE_TO_SERVER;
+    if (is_void && listed != MAINSTAY_STATUS_NOT_DEMOTED) exit(6);
     return *state < 2 ? MAINSTAY_ANSWER_WAIT : MAINSTAY_ANSWER_DONE;
 }
 

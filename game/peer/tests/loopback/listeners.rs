@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use mainstay_peer::listener::{Listener, Migrating};
+use mainstay_peer::listener::{ListError, Listener, Migrating};
 use mainstay_peer::migration::{
     Answer, Cause, End, EntityId, Failure, LISTENERS_MAX, Order, Priority, Progress, SessionId, Stage,
 };
@@ -46,11 +46,18 @@ impl Noting {
     }
 }
 
+/// In each stage: seed 000 has the list made "in the OnDemoteToClient() listener", and kept until OnFinalise.
+fn lists(info: &Migrating) -> Result<(), ListError> {
+    info.no_longer_needed(vec![EntityId(7)])
+}
+
 impl Listener for Noting {
-    fn on_initiate(&mut self, _: &Migrating, _: &mut u32) -> Answer {
+    fn on_initiate(&mut self, info: &Migrating, _: &mut u32) -> Answer {
+        assert_eq!(lists(info), Err(ListError::NotDemoted));
         self.note(Stage::Initiate)
     }
     fn on_disconnect_client(&mut self, info: &Migrating, _: &mut u32) -> Answer {
+        assert_eq!(lists(info), Err(ListError::NotDemoted));
         self.note(Stage::DisconnectClient);
         match self.way {
             Way::Stays => Answer::Done,
@@ -62,10 +69,16 @@ impl Listener for Noting {
         }
     }
     fn on_demote_to_client(&mut self, info: &Migrating, _: &mut u32) -> Answer {
-        info.no_longer_needed(vec![EntityId(7)]).unwrap();
+        assert_eq!(lists(info), Ok(()));
         self.note(Stage::DemoteToClient)
     }
-    fn on_finalise(&mut self, _: &Migrating, _: &mut u32) -> Answer {
+    fn on_promote_to_server(&mut self, info: &Migrating, _: &mut u32) -> Answer {
+        assert_eq!(lists(info), Err(ListError::NotDemoted));
+        self.note(Stage::PromoteToServer)
+    }
+    fn on_finalise(&mut self, info: &Migrating, _: &mut u32) -> Answer {
+        let is_demoted = self.calls.lock().unwrap().contains(&(self.name, Stage::DemoteToClient));
+        assert_eq!(lists(info), if is_demoted { Ok(()) } else { Err(ListError::NotDemoted) });
         self.note(Stage::Finalise)
     }
     fn on_progress(&mut self, _: &Migrating, progress: &Progress) {
