@@ -33,9 +33,13 @@ const WHO_COLUMNS: u16 = 44;
 const WHO_LINES: u16 = 6;
 /// What the title above the water takes, in columns: `ANTICIPATED NEW HOST` and the frame.
 const TITLE_COLUMNS: u16 = 24;
-/// What a person can do, the way out first: a narrow terminal cuts the end.
-const KEYS: &str =
-    "q leaves · arrows steer · : console (set NAME VALUE, gather, begin, give-over) · space rudder amidships";
+/// What a person can do, the way out first.
+const KEYS: [&str; 4] = [
+    "q leaves",
+    "arrows steer",
+    "space rudder amidships",
+    ": console (set NAME VALUE, gather, begin, give-over)",
+];
 /// How long a boat is drawn, in metres.
 const BOAT_LENGTH: f64 = 8.0;
 
@@ -185,8 +189,15 @@ impl Desk {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, scene: &Scene<'_>) {
+        let columns = usize::from(frame.area().width);
+        let typed = self.typed.as_ref().map(|typed| format!(":{typed}"));
+        let bottom = match &typed {
+            Some(typed) => wrapped(typed, columns).into_iter().map(Line::from).collect(),
+            None => keys_named(columns),
+        };
+        let height = u16::try_from(bottom.len()).unwrap_or(u16::MAX);
         let [main, news, keys] =
-            Layout::vertical([Constraint::Fill(2), Constraint::Fill(1), Constraint::Length(1)])
+            Layout::vertical([Constraint::Fill(2), Constraint::Fill(1), Constraint::Length(height)])
                 .areas(frame.area());
         let [water, who] = if main.width < TITLE_COLUMNS + WHO_COLUMNS {
             Layout::vertical([Constraint::Fill(1), Constraint::Length(WHO_LINES)]).areas(main)
@@ -199,12 +210,22 @@ impl Desk {
         let lines: Vec<&str> = self.news.iter().flat_map(|it| wrapped(it, width)).collect();
         let last = lines[lines.len().saturating_sub(height)..].iter().copied();
         frame.render_widget(List::new(last).block(Block::bordered().title("what happened")), news);
-        let line = match &self.typed {
-            Some(typed) => format!(":{typed}"),
-            None => KEYS.to_owned(),
-        };
-        frame.render_widget(Paragraph::new(line), keys);
+        frame.render_widget(Paragraph::new(bottom), keys);
     }
+}
+
+/// All keys, in as many lines as that takes: each whole, where it is no longer than a line.
+fn keys_named(columns: usize) -> Vec<Line<'static>> {
+    let mut lines: Vec<String> = Vec::new();
+    for key in KEYS {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 3 + key.chars().count() <= columns => {
+                *line = format!("{line} · {key}");
+            }
+            Some(_) | None => lines.push(key.to_owned()),
+        }
+    }
+    lines.iter().flat_map(|line| wrapped(line, columns)).map(|it| Line::from(it.to_owned())).collect()
 }
 
 /// A text as lines of so many columns, each broken at its last space, and within a word only where that is longer.
@@ -369,9 +390,9 @@ mod tests {
         );
     }
 
-    /// Also on a narrow terminal: who is host, and the way out.
+    /// Also on a narrow terminal: who is host, and each key, the way out first.
     #[test]
-    fn a_narrow_terminal_shows_who_is_host_and_how_to_leave() {
+    fn a_narrow_terminal_shows_who_is_host_and_each_key() {
         let me = PeerId(0xabcd_0000 << 96);
         let harbour = Harbour::new(3);
         let mut shown = shown(me);
@@ -380,7 +401,8 @@ mod tests {
                 shown.identification = Some(is);
                 let scene = Scene { harbour: &harbour, me, shown: Some(&shown) };
                 let text = drawn_on((columns, 24), &Desk::default(), &scene);
-                for words in [is.text(), "host 12345678 since epoch 4", "next you", "q leaves"] {
+                let keys = ["q leaves", "arrows steer", "space rudder amidships", ": console", "give-over)"];
+                for words in [is.text(), "host 12345678 since epoch 4", "next you"].into_iter().chain(keys) {
                     assert!(text.contains(words), "{words} in\n{text}");
                 }
             }
@@ -430,6 +452,17 @@ mod tests {
         desk.press(key(KeyCode::Char(':')));
         assert_eq!(desk.press(key(KeyCode::Esc)), Pressed::Nothing);
         assert_eq!(desk.press(key(KeyCode::Char('q'))), Pressed::Line("leave".to_owned()));
+    }
+
+    /// What a person types is longer than a terminal is wide, and is read as it is typed.
+    #[test]
+    fn a_long_line_of_the_console_is_wrapped() {
+        let mut desk = Desk::default();
+        let line = format!(":set net_migrate_timeout {}end", "1".repeat(70));
+        line.chars().for_each(|letter| drop(desk.press(key(KeyCode::Char(letter)))));
+        let scene = Scene { harbour: &Harbour::new(3), me: PeerId(1), shown: None };
+        let text = drawn_on((80, 24), &desk, &scene);
+        assert!(text.contains(":set net_migrate_timeout") && text.contains("1end"), "{text}");
     }
 
     /// How others join is not cut: it is longer than any terminal is wide.
