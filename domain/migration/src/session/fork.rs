@@ -207,13 +207,16 @@ impl<G: Guards> Session<G> {
         });
     }
 
-    /// Somebody of another side asks this side's host to be let in: one that waits for a host of its own in vain. It cannot come back to a number that is no
-    /// higher than its own, so this side goes on under one that is.
+    /// Somebody of another side asks a host without a majority to be let in: one that waits for a host of its own in vain. It cannot come back to a number that
+    /// is no higher than its own, so this host goes on under one that is.
     pub(super) fn rise_above(&mut self, now: Timestamp, from: PeerId, stamp: Stamp) {
-        let own = self.stamp();
-        let is_of_other = self.contacts.get(&from).is_some_and(|contact| self.is_of_other_side(contact));
+        let (own, me) = (self.stamp(), self.me());
+        let obeys = self.contacts.get(&from).and_then(|contact| contact.obeys);
+        let is_of_other = obeys.is_some_and(|host| host != me);
         let is_no_lower = stamp.epoch == own.epoch && stamp.fork >= own.fork;
-        if self.fork.is_some() && is_no_lower && is_of_other && self.is_member(from) {
+        // Also one that was certified, and whose majority has gone since.
+        let is_unconfirmed = self.reigning().is_some_and(|reign| reign.mandate == Mandate::Unconfirmed);
+        if is_unconfirmed && is_no_lower && is_of_other && self.is_member(from) {
             self.as_host(|reign| {
                 reign.merging.get_or_insert(now);
             });

@@ -141,6 +141,28 @@ fn of_voters_who_cannot_be_host_the_game_goes_on_under_who_only_plays() {
     assert!(net.session(peer(4)).stamp().fork > 0);
 }
 
+/// I8: also where that host was certified once, and has come back to find its majority gone: it has no side of its own, and the higher number has somebody who
+/// waits for a host in vain.
+#[test]
+fn who_is_left_of_a_side_comes_back_to_a_host_whose_majority_is_gone() {
+    let mut net = Net::of(2);
+    net.give(peer(2), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::View(_)) { 60_000 } else { 20 });
+    net.join(peer(3));
+    step_until(&mut net, |net| net.peers.contains_key(&peer(3)));
+    net.settle_in(peer(3), CanBeHost::Yes);
+    net.run(Duration::from_secs(1));
+    net.freeze(peer(1));
+    step_until(&mut net, |net| [2, 3].iter().all(|id| net.session(peer(*id)).stamp() == ALONE));
+    net.kill(peer(3));
+    net.run(Duration::from_secs(6));
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(8));
+    let stamps = [1, 2].map(|id| net.session(peer(id)).stamp());
+    assert_eq!((net.session(peer(2)).leader(), stamps[1]), (peer(1), stamps[0]));
+}
+
 /// I8: also where its host gave the side to another that never met it, and obeys by now whoever has that one's.
 #[test]
 fn who_waits_for_a_side_that_was_given_away_asks_where_it_is_sent() {

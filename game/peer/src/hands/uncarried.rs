@@ -105,6 +105,7 @@ impl Uncarried {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fmt::Write as _;
     use std::net::SocketAddr;
     use std::sync::{Arc, Mutex};
 
@@ -141,7 +142,7 @@ mod tests {
         fn event(&self, event: &tracing::Event<'_>) {
             let mut line = event.metadata().level().to_string();
             event.record(&mut |field: &Field, value: &dyn fmt::Debug| {
-                line.push_str(&format!(" {field}={value:?}"));
+                write!(line, " {field}={value:?}").unwrap();
             });
             self.0.lock().unwrap().push(line);
         }
