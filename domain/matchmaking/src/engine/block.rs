@@ -18,8 +18,8 @@ pub(super) const BLOCK: usize = 64;
 /// Entries of a block that is filled at once: room is left for those who come later.
 pub(super) const BUILT: usize = BLOCK * 7 / 8;
 
-/// What an entry has, one bit each: the sizes that have room for it, its regions, the values of its first list. Regions and values
-/// are laid over each other, so that marks are necessary, not sufficient.
+/// What an entry has, one bit each: the sizes that have room for it, its regions, the values of its first list, the texts it may be with.
+/// Of each kind several are laid over each other, so that marks are necessary, not sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(u64);
 
@@ -29,13 +29,30 @@ const A_LINE: usize = 8;
 const SIZES: usize = 8;
 /// Most games have no more regions.
 const REGIONS: usize = 16;
-const VALUES: usize = 16;
-const MARKS: usize = SIZES + REGIONS + VALUES;
+/// Most lists have no more values, and most rules of texts no more texts: a game has few versions at a time.
+const VALUES: usize = 12;
+const TEXTS: usize = 4;
+const MARKS: usize = SIZES + REGIONS + VALUES + TEXTS;
 
 impl Marks {
-    pub(super) const fn new(players: u8, regions: u64, values: u64) -> Self {
+    pub(super) const fn new(players: u8, regions: u64, values: u64, texts: Texts) -> Self {
         let sizes = below(SIZES) & !below((players as usize).saturating_sub(1));
-        Self(sizes | fold(regions) << SIZES | fold(values) << (SIZES + REGIONS))
+        Self(sizes | fold_regions(regions) << SIZES | fold_values(values) << (SIZES + REGIONS) | texts.0)
+    }
+}
+
+/// Of one rule the text that an entry has, or is asked for, as a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Texts(u64);
+
+impl Texts {
+    /// Of whoever fits no other. Where nothing is asked for it is this, too.
+    pub(super) const NONE: Self = Self(0);
+    /// Of whoever fits any.
+    pub(super) const ANY: Self = Self(below(TEXTS) << (MARKS - TEXTS));
+
+    pub(super) const fn of(text: u64) -> Self {
+        Self(1 << (MARKS - TEXTS + text as usize % TEXTS))
     }
 }
 
@@ -53,10 +70,17 @@ impl Mark {
     }
 }
 
-/// Sixty-four bits folded to sixteen: two sets that meet, meet folded.
-const fn fold(set: u64) -> u64 {
-    (set | set >> 16 | set >> 32 | set >> 48) & 0xffff
+/// Sixty-four bits folded to so many: two sets that meet, meet folded.
+const fn fold_regions(set: u64) -> u64 {
+    (set | set >> REGIONS | set >> (2 * REGIONS) | set >> (3 * REGIONS)) & below(REGIONS)
 }
+
+const fn fold_values(set: u64) -> u64 {
+    let halves = set | set >> (3 * VALUES);
+    (halves | halves >> VALUES | halves >> (2 * VALUES)) & below(VALUES)
+}
+
+const _: () = assert!(4 * REGIONS >= BLOCK && 6 * VALUES >= BLOCK, "all that a word has is folded");
 
 /// An entry of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,20 +93,22 @@ pub(super) struct Entry {
 /// What is asked of candidates. Passing it is necessary, not sufficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Filter {
+    /// All of these marks: a size, a text.
+    all: u64,
     /// One mark at least of each; of an empty one nothing is asked.
-    asked: [u64; 3],
+    some: [u64; 2],
     /// For each total the most a candidate may add.
     totals: Vec<i64>,
 }
 
 impl Filter {
-    /// Room for so many players, one of these regions at least, one of these values where lists matter, and no more than this for
-    /// each total.
-    pub(super) fn new(room: u8, regions: u64, values: Option<u64>, totals: Vec<i64>) -> Self {
+    /// Room for so many players, one of these regions at least, one of these values where lists matter, this text where it matters, and no
+    /// more than this for each total.
+    pub(super) fn new(room: u8, regions: u64, values: Option<u64>, texts: Texts, totals: Vec<i64>) -> Self {
         let sizes = if usize::from(room) > SIZES { 0 } else { 1 << room.saturating_sub(1) };
-        let regions = if regions == u64::MAX { 0 } else { fold(regions) << SIZES };
-        let values = values.map_or(0, |values| fold(values) << (SIZES + REGIONS));
-        Self { asked: [sizes, regions, values], totals }
+        let regions = if regions == u64::MAX { 0 } else { fold_regions(regions) << SIZES };
+        let values = values.map_or(0, |values| fold_values(values) << (SIZES + REGIONS));
+        Self { all: sizes | texts.0, some: [regions, values], totals }
     }
 }
 
@@ -122,7 +148,8 @@ impl Summary {
 
     /// Whether a candidate can be beneath.
     pub(super) fn admits(&self, filter: &Filter) -> bool {
-        filter.asked.iter().all(|asked| *asked == 0 || self.marks & asked != 0)
+        self.marks & filter.all == filter.all
+            && filter.some.iter().all(|some| *some == 0 || self.marks & some != 0)
             && self.totals_min.iter().zip(&filter.totals).all(|(min, most)| min <= most)
     }
 }
@@ -248,10 +275,13 @@ impl Block {
         self.fetch_marks(filter);
     }
 
-    /// Of each kind the first that is asked for: the others are in its line, as a rule.
+    /// Of each kind the first that is asked for: the others are in its line, as a rule, and texts are in that of values.
     #[inline]
     fn fetch_marks(&self, filter: &Filter) {
-        filter.asked.iter().for_each(|asked| fetch(&self.marks, asked.trailing_zeros() as usize));
+        let [regions, values] = filter.some;
+        [filter.all, regions, values]
+            .iter()
+            .for_each(|some| fetch(&self.marks, some.trailing_zeros() as usize));
     }
 
     /// The same of what is beside a slot.
@@ -477,18 +507,17 @@ impl Block {
         (larger == 0).then_some(players)
     }
 
-    /// Which entries a filter has room for, one bit each, whatever else it asks.
-    pub(super) const fn with_room(&self, filter: &Filter) -> u64 {
-        let [size, ..] = filter.asked;
-        // One size is asked for, or none.
-        self.live & if size == 0 { u64::MAX } else { self.marks[size.trailing_zeros() as usize] }
+    /// Which entries a filter has room for, and of which text, one bit each, whatever else it asks.
+    #[inline]
+    pub(super) fn with_room(&self, filter: &Filter) -> u64 {
+        bits(filter.all).fold(self.live, |left, mark| left & self.marks[mark as usize])
     }
 
     /// Which entries can be candidates, one bit each.
     pub(super) fn candidates(&self, filter: &Filter) -> u64 {
-        let asked = filter.asked.iter().filter(|asked| **asked != 0);
-        asked.fold(self.live, |left, asked| {
-            left & bits(*asked).fold(0, |any, mark| any | self.marks[mark as usize])
+        let some = filter.some.iter().filter(|some| **some != 0);
+        some.fold(self.with_room(filter), |left, some| {
+            left & bits(*some).fold(0, |any, mark| any | self.marks[mark as usize])
         })
     }
 }
@@ -528,7 +557,7 @@ mod tests {
             keys.sort_unstable();
             let key = |(number, arrival): &(i64, u64)| Key::new(*number, *arrival);
             let entries: Vec<Entry> =
-                keys.iter().map(|it| Entry { key: key(it), handle: 0, marks: Marks::new(1, 0, 0) }).collect();
+                keys.iter().map(|it| Entry { key: key(it), handle: 0, marks: Marks::new(1, 0, 0, Texts::ANY) }).collect();
             let mut block = Block::of(0, entries.iter(), |_, _| 0);
             (0..keys.len()).filter(|slot| gaps >> slot & 1 == 1).for_each(|slot| block.remove(slot));
             let point = Key::new(number, arrival);

@@ -271,6 +271,11 @@ impl Group {
         Some(self.rest.first_list(layout, self.members.len()).unwrap_or_else(own))
     }
 
+    /// The text that a rule of its tickets asks of others.
+    pub(super) fn text_asked(&self, rule: usize) -> Option<u64> {
+        self.rest.text_asked(self.members.len(), rule)
+    }
+
     pub(super) fn total(&self, rule: usize) -> i64 {
         self.rest.total(self.members.len(), rule)
     }

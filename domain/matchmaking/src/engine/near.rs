@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::block::Filter;
+use super::block::{Filter, Texts};
 use super::pool;
 use super::slab::Kind;
 use super::walk::{Met, Walk, Window};
@@ -24,7 +24,8 @@ impl Engine {
             Kind::Backfill => None,
             Kind::Ordinary => Some(self.pool.games_for(&self.plan, part)),
         };
-        let all = Filter::new(u8::MAX, u64::MAX, None, alloc::vec![i64::MAX; self.plan.totals.len()]);
+        let totals = alloc::vec![i64::MAX; self.plan.totals.len()];
+        let all = Filter::new(u8::MAX, u64::MAX, None, Texts::NONE, totals);
         let mut met: Vec<Met> = [&part.open, &part.exact]
             .into_iter()
             .chain(games.into_iter().flatten())

@@ -89,7 +89,7 @@ fn deal(words: &[u64], dealt: &mut [u64], bit: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::block::Marks;
+    use super::super::block::{Marks, Texts};
     use super::super::key::Key;
     use super::*;
 
@@ -110,7 +110,7 @@ mod tests {
             let entry = |at: u64| {
                 let number = (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % 300;
                 let key = Key::new((number.cast_signed() + lowest) * step, at * turn % 2_003);
-                Entry { key, handle: 0, marks: Marks::new(1, 0, 0) }
+                Entry { key, handle: 0, marks: Marks::new(1, 0, 0, Texts::ANY) }
             };
             let mut entries: Vec<Entry> = (0..count).map(entry).collect();
             let mut expected = entries.clone();

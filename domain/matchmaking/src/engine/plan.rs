@@ -23,6 +23,8 @@ pub(super) struct Plan {
     /// All of them, in the queue's order.
     pub rules: Vec<Rule>,
     pub texts: Vec<TextRule>,
+    /// The first of them that does not divide the pool: whoever has a text that it does not let in is passed by.
+    pub marked_text: Option<usize>,
     pub numbers: Vec<f64>,
     /// Which number tickets are ordered by: that of the heaviest rule, the first of equals.
     pub primary: Option<usize>,
@@ -174,6 +176,7 @@ impl Plan {
             max: small(spec.max_match_size),
             rules: Vec::new(),
             texts: Vec::new(),
+            marked_text: None,
             numbers: Vec::new(),
             primary: None,
             sets: Vec::new(),
@@ -243,6 +246,7 @@ impl Plan {
                 RuleKind::TeamSizeBalance { .. } | RuleKind::TeamTicketSizeSimilarity => {}
             }
         }
+        plan.marked_text = plan.texts.iter().position(|rule| rule.reach == Reach::Filters);
         for (index, weight) in plan.numbers.iter().enumerate() {
             if plan.primary.is_none_or(|best| *weight > plan.numbers[best]) {
                 plan.primary = Some(index);

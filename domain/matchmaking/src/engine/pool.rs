@@ -4,11 +4,11 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::block::{Entry, Marks};
+use super::block::{Entry, Marks, Texts};
 use super::index::{Index, KEPT_MAX};
 use super::key::Key;
 use super::plan::{Plan, Reach, Stand};
-use super::slab::{ANY_TEXT, Company, Handle, Ref, Slab, WILD};
+use super::slab::{ANY_TEXT, Company, Handle, MIXED_TEXT, Ref, Slab, WILD};
 use super::spot::Spot;
 
 /// All parts.
@@ -383,7 +383,18 @@ fn marks(plan: &Plan, row: Ref<'_>, stand: Stand) -> Marks {
     } else {
         row.first_list().unwrap_or_else(|| row.set(0).iter().fold(0, |all, word| all | word))
     };
-    Marks::new(row.shape().players, regions, values)
+    // Few queues have such a rule.
+    let texts = if plan.marked_text.is_none() { Texts::NONE } else { texts(plan, row) };
+    Marks::new(row.shape().players, regions, values, texts)
+}
+
+#[inline(never)]
+fn texts(plan: &Plan, row: Ref<'_>) -> Texts {
+    plan.marked_text.map_or(Texts::NONE, |rule| match row.text(rule) {
+        ANY_TEXT => Texts::ANY,
+        MIXED_TEXT => Texts::NONE,
+        text => Texts::of(text),
+    })
 }
 
 #[inline(always)]

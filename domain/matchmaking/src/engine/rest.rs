@@ -102,6 +102,13 @@ impl Rest {
         Some((&self.words[at..at + words], self.words[at + words]))
     }
 
+    /// The text that a rule asks of whoever joins so many tickets; `None` where none of them has one, or nobody's rule restricts.
+    pub(super) fn text_asked(&self, members: usize, rule: usize) -> Option<u64> {
+        let frame = &self.words[members * self.stride..];
+        let text = frame[TEXTS + rule];
+        (frame[TEXTS_ENFORCED] >> rule & 1 == 1 && text != ANY_TEXT).then_some(text)
+    }
+
     /// The sum of so many tickets by a rule.
     pub(super) fn total(&self, members: usize, rule: usize) -> i64 {
         self.words[members * self.stride + self.totals + rule].cast_signed()

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use super::apart::Apart;
-use super::block::Filter;
+use super::block::{Filter, Texts};
 use super::card::Card;
 use super::descent::Steps;
 use super::fill::{LOOKS_MAX, Near};
@@ -269,7 +269,8 @@ impl Searcher {
         };
         let totals = field.plan.totals.iter().enumerate();
         let totals = totals.map(|(rule, it)| it.max_ever - self.group.total(rule)).collect();
-        Filter::new(room, self.group.regions(), values, totals)
+        let text = field.plan.marked_text.and_then(|rule| self.group.text_asked(rule));
+        Filter::new(room, self.group.regions(), values, text.map_or(Texts::NONE, Texts::of), totals)
     }
 
     /// Hands the teams' question to whoever answers it.

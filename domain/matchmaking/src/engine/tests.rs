@@ -3,9 +3,10 @@
 use core::ops::{Range, RangeInclusive};
 use std::vec::Vec;
 
+use mainstay_core::Timestamp;
 use proptest::prelude::*;
 
-use super::block::{Block, Entry, Filter, Mark, Marks};
+use super::block::{Block, Entry, Filter, Mark, Marks, Texts};
 use super::card::Card;
 use super::census::Census;
 use super::filling::Fillings;
@@ -16,7 +17,12 @@ use super::plan::Plan;
 use super::slab::{Company, Handle, Kind, Layout, Shape, Slab, WILD};
 use super::spot::Spots;
 use super::walk::Walk;
-use crate::spec::{Declared, Gather, QueueSpec, Rule, RuleKind, TeamSpec, Unread, Visibility};
+use super::{Engine, Look, Newcomer};
+use crate::attribute::{Facts, Text};
+use crate::spec::{
+    Attribute, Declared, Enforced, Expansion, Gather, Missing, QueueSpec, Rule, RuleKind, Source, TeamSpec,
+    Unread, Visibility, Weight,
+};
 
 /// What stands in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +45,38 @@ struct Asked {
 
 impl Asked {
     fn filter(self) -> Filter {
-        Filter::new(self.room, self.regions, Some(self.set), Vec::new())
+        Filter::new(
+            self.room,
+            self.regions,
+            Some(self.set),
+            self.text().map_or(Texts::NONE, Texts::of),
+            Vec::new(),
+        )
+    }
+
+    /// Rooms of three sizes ask for a text.
+    fn text(self) -> Option<u64> {
+        (self.room > 2).then_some(self.room.into())
     }
 }
 
 impl Listed {
     fn entry(&self) -> Entry {
         let Self { number, arrival, handle, players, regions, set } = *self;
-        Entry { key: Key::new(number, arrival), handle, marks: Marks::new(players, regions, set) }
+        Entry {
+            key: Key::new(number, arrival),
+            handle,
+            marks: Marks::new(players, regions, set, self.texts()),
+        }
+    }
+
+    /// Of six one fits any text, and one none.
+    fn texts(&self) -> Texts {
+        match self.arrival % 6 {
+            0 => Texts::ANY,
+            1 => Texts::NONE,
+            text => Texts::of(text),
+        }
     }
 
     /// In the property below these allow no difference by number.
@@ -55,7 +85,11 @@ impl Listed {
     }
 
     fn passes(&self, asked: Asked) -> bool {
-        self.players <= asked.room && self.regions & asked.regions != 0 && self.set & asked.set != 0
+        let of_text = |text| [Texts::ANY, Texts::of(text)].contains(&self.texts());
+        self.players <= asked.room
+            && self.regions & asked.regions != 0
+            && self.set & asked.set != 0
+            && asked.text().is_none_or(of_text)
     }
 
     /// As the walk orders: by distance, then arrival.
@@ -235,12 +269,12 @@ proptest! {
 
     /// Two sets that meet, meet folded: a filter never refuses what fits.
     #[test]
-    fn folding_loses_no_meeting(one in any::<u64>(), other in any::<u64>(), players in 0_u8..40, room in 1_u8..40) {
+    fn folding_loses_no_meeting(one in any::<u64>(), other in any::<u64>(), players in 0_u8..40, room in 1_u8..40, text in 0_u64..99) {
         let mut block = Block::new(0);
-        let entry = Entry { key: Key::new(0, 0), handle: 0, marks: Marks::new(players, one, one) };
+        let entry = Entry { key: Key::new(0, 0), handle: 0, marks: Marks::new(players, one, one, Texts::of(text)) };
         block.insert(&entry, |_| 0);
         let fits = one & other != 0 && players <= room;
-        let filter = Filter::new(room, other, Some(other), Vec::new());
+        let filter = Filter::new(room, other, Some(other), Texts::of(text), Vec::new());
         prop_assert!(!fits || (block.candidates(&filter) == 1 && block.summary.admits(&filter)));
     }
 }
@@ -317,4 +351,27 @@ proptest! {
         let expected = (group.members().to_vec(), group.window(), group.players(), group.eldest_step(), group.larges());
         prop_assert_eq!(taken, expected);
     }
+}
+
+/// However many are near who have another text than a rule allows: nobody of them is met, and whoever says none is.
+#[test]
+fn whoever_has_another_text_is_passed_by() {
+    let (missing, weight) = (Missing::MatchAny, Weight::DEFAULT);
+    let attribute = Attribute { source: Source::User, path: "build".into() };
+    let enforced = Expansion::Fixed(Enforced);
+    let rule = RuleKind::StringEquality { attribute, weight, missing, enforced };
+    let mut engine = Engine::new(&spec_of(2..=2, Vec::new(), [rule].into()), Timestamp::EPOCH, 0);
+    let mut insert = |arrival: u64, text: Text| {
+        let facts = Facts { players: 1, texts: [text].into(), ..Facts::default() };
+        let since = Timestamp::EPOCH;
+        engine.insert(Newcomer { facts: &facts, room: 2, since, arrival, back: None, game: None }, None)
+    };
+    let old = insert(1, Text::Same("old".into()));
+    (2..100).for_each(|arrival| {
+        insert(arrival, Text::Same("new".into()));
+    });
+    let any = insert(100, Text::Any);
+    let Look::Match(_, found) = engine.look(Timestamp::EPOCH) else { panic!("two fit each other") };
+    assert_eq!(found.tickets, [(old, None), (any, None)]);
+    assert_eq!(engine.judged()[0].1, 0, "nobody was asked in vain");
 }
