@@ -121,21 +121,30 @@ fn what_a_restart_tells_again_is_not_counted() {
     assert_eq!(again.gauges().tally.unwrap().players().count(), 0);
 }
 
+/// Whom the index passes over, as it does for the first rule of equal texts, is judged by none.
 #[test]
 fn rules_are_counted_as_they_pass_and_as_they_refuse() {
-    let mut world =
-        World::new(spec(2, 2, vec![equality("map", Missing::MatchAny), difference("skill", fixed(30.0))]));
+    let rules = vec![
+        equality("map", Missing::MatchAny),
+        equality("mode", Missing::MatchAny),
+        difference("skill", fixed(30.0)),
+    ];
+    let mut world = World::new(spec(2, 2, rules));
     let told = |world: &World| {
         let judged = world.queue.gauges().judged;
         judged.into_iter().map(|of| (of.rule.to_string(), of.passed > 0, of.refused)).collect::<Vec<_>>()
     };
-    let expected =
-        |passed: bool, map: u64| vec![("map".to_owned(), passed, map), ("skill".to_owned(), passed, 0)];
-    world.solo("alice", &[text("dunes"), number_value(10.0)]);
-    assert_eq!(told(&world), expected(false, 0), "nobody was there to be judged");
-    world.solo("bob", &[text("caves"), number_value(20.0)]);
-    assert_eq!(told(&world), expected(false, 1), "alice, for bob");
-    world.solo("carol", &[text("caves"), number_value(15.0)]);
-    assert_eq!(told(&world), expected(true, 2), "bob passes, alice does not");
+    let expected = |map: bool, mode: (bool, u64), skill: bool| {
+        [("map", map, 0), ("mode", mode.0, mode.1), ("skill", skill, 0)]
+            .map(|(rule, passed, refused)| (rule.to_owned(), passed, refused))
+    };
+    world.solo("alice", &[text("dunes"), text("duel"), number_value(10.0)]);
+    assert_eq!(told(&world), expected(false, (false, 0), false), "nobody was there to be judged");
+    world.solo("dave", &[text("caves"), text("duel"), number_value(10.0)]);
+    assert_eq!(told(&world), expected(false, (false, 0), false), "alice is on another map");
+    world.solo("bob", &[text("dunes"), text("race"), number_value(20.0)]);
+    assert_eq!(told(&world), expected(false, (false, 1), false), "alice, for bob");
+    world.solo("carol", &[text("dunes"), text("race"), number_value(15.0)]);
+    assert_eq!(told(&world), expected(true, (true, 2), true), "bob passes, alice does not");
     assert_eq!(world.formed().len(), 1);
 }

@@ -16,6 +16,8 @@ use crate::{Player, STEP, start, until};
 const DOOR: &str = "MAINSTAY_TEST_STANDBY";
 /// How long nobody is told of what must not be told yet: less than whoever stands still is waited for.
 const WAITS: Duration = Duration::from_millis(400);
+/// Whoever is silent for so long may be lost.
+const LOST_AFTER: Duration = Duration::from_millis(650);
 
 fn options(level: Level, session: u128) -> SessionOptions {
     let without_majority = WithoutMajority::Hold;
@@ -101,19 +103,31 @@ fn an_event_is_told_once_it_is_held_and_not_before() {
             it.heard.iter().any(|event| matches!(event, Event::Durable(state) if state.tick == Tick(1)))
         });
 
-        standbys.iter().for_each(|standby| standby.signal("-STOP"));
-        host.seat.hold(Piece { tick: Tick(2), kind: Kind::Event, bytes: b"loot".to_vec() }).unwrap();
-        host.seat.say(To::Members, Way::Stream, b"loot".to_vec()).unwrap();
-        let began = Instant::now();
-        while began.elapsed() < WAITS {
-            host.seat.say(To::Members, Way::Datagram, b"there".to_vec()).unwrap();
-            std::thread::sleep(STEP);
-            member.listen();
+        for tick in 2.. {
+            let stopped = Instant::now();
+            standbys.iter().for_each(|standby| standby.signal("-STOP"));
+            let loot = format!("loot {tick}").into_bytes();
+            host.seat.hold(Piece { tick: Tick(tick), kind: Kind::Event, bytes: loot.clone() }).unwrap();
+            host.seat.say(To::Members, Way::Stream, loot.clone()).unwrap();
+            member.heard.clear();
+            let began = Instant::now();
+            while began.elapsed() < WAITS {
+                host.seat.say(To::Members, Way::Datagram, b"there".to_vec()).unwrap();
+                std::thread::sleep(STEP);
+                member.listen();
+            }
+            // On a busy machine whoever is stopped for so long counts as lost, and then the host alone holds it.
+            let counts = stopped.elapsed() < LOST_AFTER;
+            if counts {
+                assert_eq!(heard(&member, &loot), !event_waits, "{session}: an event");
+                assert_eq!(heard(&member, b"there"), !rest_waits, "{session}: how things stand");
+            }
+            standbys.iter().for_each(|standby| standby.signal("-CONT"));
+            until("what is held is told", &mut [&mut member], |it| heard(it, &loot) && heard(it, b"there"));
+            if counts {
+                break;
+            }
         }
-        assert_eq!(heard(&member, b"loot"), !event_waits, "{session}: an event");
-        assert_eq!(heard(&member, b"there"), !rest_waits, "{session}: how things stand");
-        standbys.iter().for_each(|standby| standby.signal("-CONT"));
-        until("what is held is told", &mut [&mut member], |it| heard(it, b"loot") && heard(it, b"there"));
     }
 }
 
