@@ -16,7 +16,7 @@ impl<G: Guards> Session<G> {
     }
 
     pub(super) fn tell_list(&mut self, now: Timestamp, list: &Body) {
-        // Whoever lacks it is given it by then.
+        // Whoever lacks it then is given it.
         if self.lists_wait(now) {
             return;
         }

@@ -111,17 +111,9 @@ impl<G: Guards> Session<G> {
                 let request = self.request();
                 self.send(host, request);
             }
-            Leadership::Outside { .. } => {
-                self.be_guest(now, host);
-                let request = self.request();
-                self.send(host, request);
-            }
+            Leadership::Outside { .. } => self.ask_of(now, host),
             // Nobody of its own side can be host: it comes to that one's as soon as it hears it.
-            Leadership::Vacant(_) if self.waits_in_vain(now) => {
-                self.be_guest(now, host);
-                let request = self.request();
-                self.send(host, request);
-            }
+            Leadership::Vacant(_) if self.waits_in_vain(now) => self.ask_of(now, host),
             // The host of another side: they have to meet.
             Leadership::Reigns(reign) if reign.mandate == Mandate::Unconfirmed => self.be_guest(now, host),
             Leadership::Reigns(_)
@@ -134,6 +126,11 @@ impl<G: Guards> Session<G> {
 
     fn ask_from_outside(&mut self, now: Timestamp, host: PeerId) {
         self.leadership = Leadership::outside(now);
+        self.ask_of(now, host);
+    }
+
+    /// Asks one that is host to be let in.
+    fn ask_of(&mut self, now: Timestamp, host: PeerId) {
         self.be_guest(now, host);
         let request = self.request();
         self.send(host, request);
