@@ -26,6 +26,10 @@ const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 const TLS_HANDSHAKE: u8 = 22;
 /// So much is read of what a caller without TLS says: a line and the headers of a call.
 const SAID_BYTES_MAX: usize = 1024;
+/// How long whoever was answered before it had said all may go on saying it, unheard.
+const PARTS_WITHIN: Duration = Duration::from_secs(10);
+/// So much of it, once it is over: more than any face takes, since it is those who say too much that are answered early.
+const UNHEARD_BYTES_MAX: usize = 64 << 20;
 /// Connections that the system keeps before they are accepted.
 const BACKLOG: i32 = 1024;
 
@@ -222,7 +226,7 @@ pub(crate) async fn greet(
 /// Tells a caller without TLS that this is no place for it.
 async fn refuse(mut stream: TcpStream, address: SocketAddr, refuses: fn(&[u8]) -> Refused) {
     tracing::warn!(%address, code = NO_TLS, "a connection from another host came without TLS; it was refused");
-    // It is refused whether or not it hears why. What it said is read first: closing over unread bytes would cut the answer.
+    // It is refused whether or not it hears why.
     let told = async {
         let mut said = [0; SAID_BYTES_MAX];
         let read = stream.read(&mut said).await?;
@@ -233,9 +237,22 @@ async fn refuse(mut stream: TcpStream, address: SocketAddr, refuses: fn(&[u8]) -
             body.len()
         );
         stream.write_all(answer.as_bytes()).await?;
-        stream.shutdown().await
+        part(&mut stream).await;
+        io::Result::Ok(())
     };
     let _unheard = tokio::time::timeout(HANDSHAKE_WITHIN, told).await;
+}
+
+/// Ends a connection on which nothing more is said by us. Whoever still says something is let finish: to close over unread bytes
+/// resets the connection, which takes an answer from a client before it could read it (RFC 9112, section 9.6).
+pub(crate) async fn part(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
+    let finished = async {
+        stream.shutdown().await?;
+        let mut rest = stream.take(UNHEARD_BYTES_MAX as u64);
+        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
+    };
+    // It has been told all there is, whether or not it hears it.
+    let _unheard = tokio::time::timeout(PARTS_WITHIN, finished).await;
 }
 
 impl tonic::transport::server::Connected for Wire {

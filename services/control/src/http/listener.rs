@@ -1,5 +1,6 @@
 //! Accepts HTTP connections, a bounded number of them, and none that only waits.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,15 +8,16 @@ use axum::Router;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
-use tower::util::{MapRequest, MapResponse};
+use tower::ServiceExt as _;
 
 use super::crowd::{Crowd, Visitor};
-use crate::doors::{Guard, Wire, greet};
+use super::heard::Heard;
+use crate::doors::{Guard, Wire, greet, part};
 
 /// How long a connection may stand idle, or take to say what it wants. Longer than the pools of clients keep theirs (60 s
 /// and less), so that a connection is not closed under a call.
@@ -112,25 +114,35 @@ async fn connection(wire: Wire, router: Router, mut visitor: Visitor, mut closed
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
     let (peer, protected) = (wire.peer(), wire.protected());
     let (asking, answering) = (visitor.clone(), visitor.clone());
-    let told = MapRequest::new(router, move |mut request: Request<Incoming>| {
+    let told = service_fn(move |mut request: Request<Incoming>| {
         asking.asks(request.uri().path());
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(protected);
-        request
+        let (request, heard) = Heard::listens(request);
+        let (router, answering) = (router.clone(), answering.clone());
+        Box::pin(async move {
+            router.oneshot(request).await.map(|response| answering.answer(heard.answer(response)))
+        })
     });
-    let told = MapResponse::new(told, move |response| answering.answer(response));
-    let mut served =
-        std::pin::pin!(http.serve_connection(TokioIo::new(wire), TowerToHyperService::new(told)));
+    // It is not closed at the end of its last call: that is for `part`.
+    let mut served = http.serve_connection(TokioIo::new(wire), told);
     let ended = tokio::select! {
-        ended = &mut served => ended,
+        ended = poll_fn(|context| served.poll_without_shutdown(context)) => ended,
         () = visitor.gives_way() => return,
         () = raised(&mut closed) => {
-            served.as_mut().graceful_shutdown();
-            served.await
+            Pin::new(&mut served).graceful_shutdown();
+            poll_fn(|context| served.poll_without_shutdown(context)).await
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection broke");
+        return;
+    }
+    let mut wire = served.into_parts().io.into_inner();
+    tokio::select! {
+        () = part(&mut wire) => {}
+        () = visitor.gives_way() => {}
+        () = raised(&mut closed) => {}
     }
 }
 
@@ -143,6 +155,7 @@ pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
 mod tests {
     use std::net::SocketAddr;
 
+    use axum::http::StatusCode;
     use axum::response::Sse;
     use axum::response::sse::Event;
     use axum::routing::get;
@@ -162,7 +175,9 @@ mod tests {
                 futures_util::stream::iter([Ok::<_, std::convert::Infallible>(Event::default().data("x"))]);
             Sse::new(futures_util::StreamExt::chain(first, futures_util::stream::pending()))
         };
-        let router = Router::new().route("/call", get(|| async { "called" })).route("/stream", get(stands));
+        let router = Router::new()
+            .route("/call", get(|| async { "called" }).post(|| async { StatusCode::PAYLOAD_TOO_LARGE }))
+            .route("/stream", get(stands));
         let open = Guard { tls: None, refuses: Refused::natively };
         tokio::spawn(serve_many(vec![listener], open, router, Crowd::of(places), closed));
         (address, close)
@@ -199,6 +214,18 @@ mod tests {
         for gone in [&mut silent, &mut slow, &mut answered] {
             assert_eq!(hears(gone, "anything").await, "", "it is closed");
         }
+    }
+
+    /// The connection was reset as soon as the answer was out, so a client that sends first and reads then had no answer.
+    #[tokio::test]
+    async fn who_is_refused_before_all_is_said_hears_it() {
+        let (address, _close) = face(Places { connections: 3, streams: 1 }).await;
+        let said = vec![b'x'; 32 << 20];
+        let head = format!("POST /call HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", said.len());
+        let mut stream = says(address, &head).await;
+        stream.write_all(&said).await.unwrap();
+        let heard = hears(&mut stream, "anything").await;
+        assert!(heard.starts_with("HTTP/1.1 413 ") && heard.contains("connection: close"), "{heard}");
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@ mod admin;
 mod crowd;
 mod failure;
 mod files;
+mod heard;
 mod listener;
 mod metrics;
 mod multiplay;
