@@ -149,7 +149,7 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// not done (159). A majority of whom nobody could be host waited beside one that could and only played (11793).
 #[test]
 fn worlds_that_ended_for_want_of_a_host_hold() {
-    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159, 2_714, 5_103, 11_793] {
+    for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159, 2_714, 5_103, 11_793, 12_743] {
         holds(&run::<Guarded>(seed, Text::None));
     }
 }

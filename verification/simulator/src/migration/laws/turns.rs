@@ -5,16 +5,17 @@
 //! names, whoever has this peer's vote by now, and a host that asks for votes itself are waited for, whoever they are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use mainstay_core::Timestamp;
 use mainstay_migration::{Beat, Body, Epoch, Guards, Leads, Message, PeerId, Stamp};
 
 use super::super::World;
 use super::Oracle;
-use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
-/// Whoever was waited for so long had its turn, unless a host that stood still has named it.
-const TURN: Micros = 1_000_000;
+/// Whoever was waited for so long, by the clock of who waits, had its turn, unless a host that stood still has named it.
+const TURN: Duration = Duration::from_secs(1);
 
 /// Who was given up, by whom, and what excuses waiting for one of them.
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ pub(super) struct Turns {
     /// In which epoch each asked for votes last.
     asked: BTreeMap<PeerId, Epoch>,
     /// Whom each waits for, and since when.
-    awaited: BTreeMap<PeerId, (Option<PeerId>, Micros)>,
+    awaited: BTreeMap<PeerId, (Option<PeerId>, Timestamp)>,
     /// Whom each has waited for in vain.
     let_go: BTreeMap<PeerId, BTreeSet<PeerId>>,
 }
@@ -49,7 +50,7 @@ impl Turns {
     }
 
     /// It waits for that one now, if for anybody.
-    fn waits_for(&mut self, id: PeerId, awaited: Option<PeerId>, now: Micros) {
+    fn waits_for(&mut self, id: PeerId, awaited: Option<PeerId>, now: Timestamp) {
         let (before, since) = self.awaited.get(&id).copied().unwrap_or((None, now));
         let is_known = self.awaited.contains_key(&id) && before == awaited;
         if !is_known {
@@ -58,7 +59,7 @@ impl Turns {
         let let_go = self.let_go.entry(id).or_default();
         match (before, awaited) {
             // Whoever falls silent in the very moment in which its turn is over has been waited for no longer: another takes its place at once.
-            (Some(before), None) if now >= since + TURN => {
+            (Some(before), None) if now.since(since) >= TURN => {
                 let_go.insert(before);
             }
             // All had their turn.
@@ -87,7 +88,7 @@ pub(super) fn waits<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), B
     let Some(session) = world.peers[&id].session() else { return Ok(()) };
     let (leader, stamp, epoch) = (session.leader(), session.stamp(), session.ballot().epoch());
     let (obeys, awaited) = (session.has_host() || session.is_host(), session.awaited());
-    let now = world.now;
+    let now = world.clock(id);
     let Oracle { turns, elections, .. } = &mut world.oracle;
     if obeys {
         turns.given_up.entry(id).or_default().remove(&leader);
