@@ -2,7 +2,7 @@
 //! votes for the successor unasked though the host lives, for it says so itself; who has not is asked.
 //!
 //! Nothing is lost: the game stands still from its last tick on, and the successor goes on from exactly that one. If the
-//! successor does not get there in time, the old host goes on.
+//! successor does not get there in time, the old host goes on. Where it has gone itself, and the host still leaves, another is named.
 //!
 //! Under a lobby one swap there makes the successor host. Where the lobby says nothing and the session may go on without, the
 //! host says that nobody certifies it any more, and hands that over: its successor asks the lobby for the next epoch itself.
@@ -111,6 +111,9 @@ impl<G: Guards> Session<G> {
         // Another side was the larger one while this host had no majority: now nobody takes its session from it.
         let is_confirmed = why == Handover::Merge && *mandate == Mandate::Confirmed;
         let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now));
+        if is_lost && why == Handover::Leaves {
+            self.as_host(|reign| reign.leaves_at = Some(now + BEAT));
+        }
         if is_confirmed || is_lost || now >= since + HANDOVER_MAX {
             return self.keep_reign();
         }
@@ -131,6 +134,15 @@ impl<G: Guards> Session<G> {
                 return self.lead_uncertified(now, self.stamp().fork.saturating_add(1));
             }
             self.claim_of_lobby(now, Some(to));
+        }
+    }
+
+    /// Whom a host that leaves had named has left before it. It has said that it goes on, so that the others come back to it, and names another; where nobody is left it
+    /// goes.
+    pub(super) fn leave_at_last(&mut self, now: Timestamp) {
+        let is_due = |at: &mut Timestamp| *at <= now;
+        if self.as_host(|reign| reign.leaves_at.take_if(is_due)).flatten().is_some() {
+            self.try_handover(now, None, Handover::Leaves, &mut None);
         }
     }
 

@@ -65,6 +65,8 @@ pub(super) struct Reign {
     pub(super) safe_inputs: VecDeque<(StateId, Arc<BTreeMap<PeerId, u64>>)>,
     /// What the game asked for while the host gathered.
     pub(super) pending: Option<(Option<PeerId>, Handover)>,
+    /// When it names another successor, where it leaves and the one before has gone.
+    pub(super) leaves_at: Option<Timestamp>,
     /// When it may ask for a certificate (again).
     claims_at: Timestamp,
     /// Until when it is certified anew for nobody's word.
@@ -148,6 +150,7 @@ impl Reign {
             intake: Box::default(),
             safe_inputs: VecDeque::new(),
             pending: None,
+            leaves_at: None,
             claims_at: now,
             rests_until: now,
             gathering: Box::default(),
@@ -212,6 +215,7 @@ impl<G: Guards> Session<G> {
                     self.keep_certified(now);
                 }
                 self.keep_suitable(now);
+                self.leave_at_last(now);
             }
             Phase::HandingOver { .. } => self.hand_over(now),
         }

@@ -119,6 +119,38 @@ fn a_host_that_leaves_hands_its_last_tick_on() {
     assert_eq!(net.seen[&peer(3)].reports[0].cause, Cause::Controlled);
 }
 
+/// All quit at the end of a match. The host waited two seconds for a successor that had gone too, and then led a session of its own.
+#[test]
+fn a_host_that_leaves_waits_for_nobody_who_leaves_with_it() {
+    let mut net = Net::of(3);
+    let last = last_state(&net, 1);
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    for member in [2, 3] {
+        net.give(peer(member), Input::Leave);
+    }
+    net.run(Duration::from_millis(250));
+    for player in [1, 2, 3] {
+        assert_eq!(net.seen[&peer(player)].outputs.last(), Some(&Output::Ended(End::Left)), "{player}");
+    }
+}
+
+/// The others had a host that had left them for two seconds.
+#[test]
+fn a_host_whose_successor_leaves_too_names_another() {
+    let mut net = Net::of(5);
+    let last = last_state(&net, 1);
+    let tick = last.tick;
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.give(peer(2), Input::Leave);
+    net.run(Duration::from_millis(500));
+    for player in [1, 2] {
+        assert_eq!(net.seen[&peer(player)].outputs.last(), Some(&Output::Ended(End::Left)), "{player}");
+        net.kill(peer(player));
+    }
+    let host = net.host();
+    assert!(net.seen[&host].led_from >= Some(tick), "no tick is lost");
+}
+
 /// A host that just goes has said so itself: nobody waits to see whether others miss it, too. Of two players the other goes on alone.
 #[test]
 fn nobody_asks_about_a_host_that_said_that_it_goes() {
