@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
 use mainstay_core::Timestamp;
 
@@ -136,6 +137,23 @@ pub enum Closed {
     OtherOrder,
     /// Its player is here with another process, as the lobby knows.
     Replaced,
+}
+
+/// In words, for people.
+impl fmt::Display for Closed {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Kicked => "this player was thrown out",
+            Self::Full => "it is full",
+            Self::NoPass => "it is a lobby's, which has signed no pass for this player",
+            Self::PassExpired => {
+                "this player's pass has run out: its lobby gives a new one to whoever joins again"
+            }
+            Self::ToNewcomers => "it lets no newcomers in",
+            Self::OtherOrder => "its hosts are chosen by an order that this player's game does not have",
+            Self::Replaced => "this player is in it with another process",
+        })
+    }
 }
 
 /// Whether a peer hears its host.

@@ -11,6 +11,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -104,6 +105,19 @@ pub enum Failure {
     CutOff,
     /// The session ended for this peer meanwhile: its game left, it was thrown out or refused, or its lobby ended the session.
     Left,
+}
+
+/// In words, for people.
+impl fmt::Display for Failure {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimeLimit => to.write_str("all attempts together took longer than net_migrate_timeout"),
+            Self::Vetoed(why) => write!(to, "a listener said no: {why}"),
+            Self::NoMajority => to.write_str("a majority of its players is missing, and it ends without one"),
+            Self::CutOff => to.write_str("others hear the host, and this player does not"),
+            Self::Left => to.write_str("it ended for this player meanwhile"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

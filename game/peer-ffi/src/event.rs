@@ -350,7 +350,7 @@ impl Held {
                     },
                     Outcome::Terminated(why) => MainstayEvent {
                         code: fixed(code_of(&why)),
-                        ..self.say(Of::Terminated, &format!("{why:?}"))
+                        ..self.say(Of::Terminated, &why.to_string())
                     },
                 };
                 MainstayEvent { number: report.took_ms, cause: report.cause.into(), ..told }
@@ -370,7 +370,7 @@ impl Held {
             }
             Event::Over(why) => MainstayEvent {
                 code: fixed(why.code().unwrap_or_default()),
-                ..self.say(Of::Over, &format!("{why:?}"))
+                ..self.say(Of::Over, &why.to_string())
             },
         }
     }

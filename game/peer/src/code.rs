@@ -1,5 +1,7 @@
-//! By which codes a game, and who reads its log, tell apart why a session is over: what to do about each is in
-//! `docs/reference/error-codes.md`.
+//! By which codes a game, and who reads its log, tell apart why a session is over, and the words for people: what to do about each is
+//! in `docs/reference/error-codes.md`.
+
+use std::fmt;
 
 use mainstay_migration::{Closed, End, Failure};
 
@@ -21,6 +23,26 @@ impl Over {
             Self::Panicked => "MS-S248",
             Self::OtherProtocol => "MS-S249",
         })
+    }
+}
+
+/// In words, which may change: programs go by the code.
+impl fmt::Display for Over {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended(End::Left) => to.write_str("this player left"),
+            Self::Ended(End::HostLost) => to.write_str("its host is gone, and it is not to move"),
+            Self::Ended(End::Failed(why)) => write!(to, "it could not move: {why}"),
+            Self::Ended(End::Refused(why)) | Self::Refused(why) => why.fmt(to),
+            Self::Ended(End::Closed) => to.write_str("its lobby ended it, or threw this player out"),
+            Self::NoAnswer => to.write_str("nobody who can let this player in has answered"),
+            Self::OtherProtocol => to.write_str(
+                "whoever answered speaks another version: this game is older or newer than theirs",
+            ),
+            Self::Forged(why) => write!(to, "whoever welcomed this player is no host: {why}"),
+            Self::GameHung => to.write_str("the game did not read what it was told"),
+            Self::Panicked => to.write_str("the peer's own thread panicked"),
+        }
     }
 }
 

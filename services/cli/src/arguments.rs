@@ -104,6 +104,13 @@ pub enum DemoVerb {
         after_help = "Examples:\n  mainstay demo peers\n  mainstay demo peers --lan --players 8 --kill-host power-cut --times 2 -o json"
     )]
     Peers(PeersArguments),
+    /// One player of such a game, in a process of its own; `--play` is a seat in it for a person
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Peer {
+        /// `mainstay demo peer --help` tells them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Make the host of a running `demo peers` go away; without a flag, it quits the game
     #[command(after_help = "Needs `mainstay demo peers` on this host, with the same data directory.")]
     KillHost(KillHostArguments),

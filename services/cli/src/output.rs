@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, ContentArrangement, Table, presets};
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use self::tone::Tones;
 use self::watch::Source;
@@ -46,6 +46,11 @@ pub fn one(thing: &Value, format: &Output) -> Result<(), Failure> {
 /// Writes what people want to have in words.
 pub fn told(thing: &Value, words: &dyn Fn(&Value) -> String, format: &Output) -> Result<(), Failure> {
     write(&text(thing, &Shape::Words(words), format)?)
+}
+
+/// Writes, for a program, one of the things that are told one after the other: a line of JSON, or an entry of a list in YAML.
+pub fn event(thing: &Value, format: &Output) -> Result<(), Failure> {
+    write(&entry(thing, format)?)
 }
 
 /// Writes what is fetched: once, or with `--watch` again and again.
@@ -157,6 +162,15 @@ fn text(answer: &Value, shape: &Shape<'_>, format: &Output) -> Result<String, Fa
     })
 }
 
+/// One of several answers.
+fn entry(thing: &Value, format: &Output) -> Result<String, Failure> {
+    let each = match format.format {
+        Format::Json => Format::Jsonl,
+        Format::Jsonl | Format::Yaml | Format::Name | Format::Table | Format::Wide => format.format,
+    };
+    text(&json!([thing]), &Shape::One, &Output { format: each, ..format.clone() })
+}
+
 /// The rows of a list; or the one thing.
 fn each(answer: &Value) -> Vec<&Value> {
     answer.as_array().map_or_else(|| vec![answer], |rows| rows.iter().collect())
@@ -243,7 +257,6 @@ fn cell(value: Option<&Value>) -> String {
 mod tests {
     use super::*;
     use crate::arguments::Colour;
-    use serde_json::json;
 
     fn shown(answer: &Value, format: Format, fields: &[&str]) -> String {
         let fields = fields.iter().map(ToString::to_string).collect();
@@ -284,6 +297,18 @@ mod tests {
                 Format::Json | Format::Jsonl | Format::Yaml | Format::Name => assert_eq!(seen, written),
             }
         }
+    }
+
+    #[test]
+    fn events_are_lines_of_json_and_one_list_in_yaml() {
+        let written = |format, fields: &[&str]| {
+            let fields = fields.iter().map(ToString::to_string).collect();
+            entry(&json!({ "epoch": 2, "gapMs": 24 }), &Output { format, fields, ..Output::default() })
+                .unwrap()
+        };
+        assert_eq!(written(Format::Json, &[]), "{\"epoch\":2,\"gapMs\":24}\n");
+        assert_eq!(written(Format::Yaml, &[]), "- epoch: 2\n  gapMs: 24\n");
+        assert_eq!(written(Format::Json, &["gapMs"]), "{\"gapMs\":24}\n");
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::chain;
 /// are wrong; the reason is on stderr.
 #[must_use]
 pub fn run(args: &[String]) -> ExitCode {
-    let words = std::iter::once("tugboat peer").chain(args.iter().map(String::as_str));
+    let words = std::iter::once("mainstay demo peer").chain(args.iter().map(String::as_str));
     let options = match Options::try_parse_from(words) {
         Ok(options) => options,
         Err(usage) => {
@@ -47,7 +47,7 @@ pub fn run(args: &[String]) -> ExitCode {
     match process::run(&options) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("tugboat peer: {} [{}]", chain(&error), error.code());
+            eprintln!("mainstay demo peer: {} [{}]", chain(&error), error.code());
             ExitCode::FAILURE
         }
     }

@@ -11,7 +11,7 @@ use mainstay_peer::migration::{Level, SessionId, Settings, WithoutMajority};
 
 /// One player of a game that its players host.
 #[derive(Debug, Parser)]
-#[command(name = "tugboat peer", disable_version_flag = true)]
+#[command(name = "mainstay demo peer", disable_version_flag = true)]
 pub struct Options {
     /// The session, 32 hexadecimal digits; without it, a new one is founded
     #[arg(long, requires = "way")]

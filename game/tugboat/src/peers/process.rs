@@ -627,7 +627,7 @@ impl Player {
 
     fn end(&mut self, over: &Over) -> Result<ExitCode, ProcessError> {
         let left = *over == Over::Ended(End::Left) && self.leaving != Leaving::No;
-        let facts = json!({ "event": "over", "why": format!("{over:?}"), "code": over.code() });
+        let facts = json!({ "event": "over", "why": over.to_string(), "code": over.code() });
         match self.screen.take() {
             Some(screen) => {
                 // The screen goes, and what was on it: why the game is over is said where it can be read.

@@ -317,7 +317,7 @@ fn a_person_plays_in_a_terminal() {
     terminal.read_to_string(&mut rest).unwrap();
     assert!(script.wait().unwrap().success());
     // What was drawn is gone with the screen; what is to be known stays.
-    assert!(rest.ends_with("the session is over: Ended(Left)\r\n"), "{rest:?}");
+    assert!(rest.ends_with("the session is over: this player left\r\n"), "{rest:?}");
 }
 
 /// The same through a lobby of the demo's own: every host is certified, and two players are as safe as eight.
@@ -547,7 +547,7 @@ fn an_intruder_is_not_let_in_and_whom_the_lobby_throws_out_is_put_out() {
     for door in [&host, &member] {
         let intruder = Player::with(&["--via", &door.address], Some(&session));
         let over = intruder.says("it is refused", |line| line["event"] == "over");
-        assert_eq!(over["why"], "Refused(NoPass)", "{over}");
+        assert_eq!(over["code"], "MS-S239", "{over}");
     }
     let last = host.says("it goes on", |line| line["event"] == "stands");
     assert_eq!(last["members"], 2, "{last}");
@@ -558,7 +558,7 @@ fn an_intruder_is_not_let_in_and_whom_the_lobby_throws_out_is_put_out() {
     let key = members.iter().find(|known| known["player"] == "member").unwrap()["peer"].as_str().unwrap();
     assert!(up.run(&["session", "kick", &place, key]).status.success());
     let over = member.says("it is put out", |line| line["event"] == "over");
-    assert_eq!(over["why"], "Ended(Refused(Kicked))", "{over}");
+    assert_eq!(over["code"], "MS-S237", "{over}");
     host.says("it is alone", |line| line["members"] == 1);
 }
 

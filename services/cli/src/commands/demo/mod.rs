@@ -18,6 +18,7 @@ pub fn run(verb: &DemoVerb, data_dir: &Path, format: &Output) -> Result<ExitCode
     match verb {
         DemoVerb::Play => play::run(data_dir, format),
         DemoVerb::Peers(arguments) => peers::run(arguments, data_dir, format),
+        DemoVerb::Peer { options } => Ok(mainstay_tugboat::peers::run(options)),
         DemoVerb::KillHost(arguments) => peers::running::kill_host(arguments.how(), data_dir, format),
     }
 }
