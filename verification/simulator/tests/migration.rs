@@ -227,10 +227,10 @@ fn sessions_at_once_are_apart() {
 /// died went on alone in the hearing of a confirmed one (45). Who had promised a later epoch before it was put out came in again and never voted
 /// (38). And what a law took for broken: a holder whom the new host had not heard for
 /// long (65), and a member that reached nobody but the lobby, which heard the host (7262). Who was left of a side did not come to a host that was certified once
-/// and had lost its majority (9687).
+/// and had lost its majority (9687). A host that had come over to another side and lost that one's host too was waited for by whom it waited for (9914).
 #[test]
 fn sessions_at_once_that_once_broke_a_law_hold() {
-    for seed in [10, 32, 38, 43, 45, 65, 350, 7_262, 9_687] {
+    for seed in [10, 32, 38, 43, 45, 65, 350, 7_262, 9_687, 9_914] {
         several::<Guarded>(seed, Text::None).iter().for_each(holds);
     }
 }

@@ -134,7 +134,9 @@ impl<G: Guards> Session<G> {
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
             contact.holds = beat.holds;
             contact.told = stamp;
-            contact.obeys = Some(beat.leads.host(from));
+            let obeys = beat.leads.host(from);
+            contact.stepped_down = (is_host && obeys != from).then(|| contact.stepped_down.unwrap_or(now));
+            contact.obeys = Some(obeys);
             contact.beat = Some(*beat);
             self.learn_who_can(from, beat.hint);
         }

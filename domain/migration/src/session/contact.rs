@@ -26,6 +26,8 @@ pub(super) struct Contact {
     pub(super) told: Stamp,
     /// Which host that was: sides of one number have one each.
     pub(super) obeys: Option<PeerId>,
+    /// Since when it says that it obeys another, where it is this peer's host.
+    pub(super) stepped_down: Option<Timestamp>,
     /// When it last sent this peer to another host, which it obeys.
     pub(super) sent_on: Option<Timestamp>,
     /// Which state it holds while that is not the newest, and since when.
@@ -66,6 +68,7 @@ impl Contact {
             holds: Descent::NONE,
             told: Stamp::NOBODY,
             obeys: None,
+            stepped_down: None,
             sent_on: None,
             lacks: None,
             hears: None,

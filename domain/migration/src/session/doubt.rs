@@ -35,6 +35,9 @@ const ASKED_ENOUGH: Duration = Duration::from_millis(350);
 /// After so long without a host that others hear this peer gives up: CRYENGINE's `net_inactivitytimeout`.
 const CUT_OFF: Duration = Duration::from_secs(10);
 
+/// How long a host that obeys another has to send its members there: a round trip does, where nothing is lost.
+const SENT_ON_MAX: Duration = Duration::from_secs(1);
+
 /// A host is missed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Doubt {
@@ -51,15 +54,22 @@ fn says(contact: &Contact, now: Timestamp, what: Hears) -> bool {
 impl<G: Guards> Session<G> {
     /// While all is well.
     pub(super) fn watch(&mut self, now: Timestamp) {
-        if self.contacts.get(&self.leader()).is_none_or(|host| host.is_lost(now)) {
+        if self.misses_host(now) {
             self.leadership = Leadership::Doubts(Doubt { since: now, asks: None });
         }
+    }
+
+    /// Nothing comes from it, or it obeys another and does not send its members there: it has lost that one too.
+    fn misses_host(&self, now: Timestamp) -> bool {
+        let has_stepped_down =
+            |host: &Contact| host.stepped_down.is_some_and(|at| now.since(at) >= SENT_ON_MAX);
+        self.contacts.get(&self.leader()).is_none_or(|host| host.is_lost(now) || has_stepped_down(host))
     }
 
     /// While the host is missed.
     pub(super) fn doubt(&mut self, now: Timestamp) {
         let Leadership::Doubts(Doubt { since, asks }) = self.leadership else { return };
-        if self.contacts.get(&self.leader()).is_some_and(|host| !host.is_lost(now)) {
+        if !self.misses_host(now) {
             self.leadership = Leadership::Follows;
             return;
         }

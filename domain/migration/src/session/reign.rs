@@ -404,6 +404,8 @@ impl<G: Guards> Session<G> {
     fn act(&mut self) {
         let Leadership::Reigns(reign) = &self.leadership else { return };
         let acting = match (reign.phase, reign.mandate) {
+            // Its game stands still at the tick that the next one it names goes on from.
+            (Phase::Reigning, _) if reign.leaves_at.is_some() => Acting::No,
             // It has voted for another, who may be certified yet and goes on from what it was handed.
             (Phase::Reigning, Mandate::Confirmed) if reign.given > Some(self.ballot.epoch()) => Acting::No,
             (Phase::Reigning, Mandate::Confirmed | Mandate::Unconfirmed) => Acting::Yes,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, End, Epoch, Failure, Handover, Input, Leads, Message, Migratable, Output, PeerId, Stamp,
-    Standing, StateId, WithoutMajority,
+    Beat, Body, CanBeHost, End, Epoch, Failure, Handover, Input, Leads, Message, Migratable, Output, PeerId,
+    Stamp, Standing, StateId, WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -509,4 +509,23 @@ fn only_a_host_goes_on_for_two_sides() {
     net.run(Duration::from_secs(1));
     assert_eq!(net.host(), peer(1));
     assert!(net.seen.values().all(|seen| seen.stages.is_empty()));
+}
+
+/// A host that came over to another side, and lost that one's host before it could send its own members there, still beats. They waited for it for ever, and it, which
+/// cannot be host, for one of them.
+#[test]
+fn a_host_that_obeys_another_and_sends_nobody_there_is_none_any_more() {
+    let mut net = Net::of(3);
+    let held = net.beat_of(peer(1));
+    net.kill(peer(2));
+    net.cut_both(peer(1), peer(3));
+    let words = |sent| Beat { sent, leads: Leads::Obeys(peer(2)), ..held };
+    for beat in 0..60 {
+        let body = Body::Beat(words(net.now));
+        net.deliver(peer(1), peer(3), Message { session: net.config.session, stamp: ALONE, body });
+        net.run(Duration::from_millis(100));
+        let has_turned = net.session(peer(3)).leader() == peer(3);
+        assert!(!has_turned || beat >= 10, "a host has a second to send it on");
+    }
+    assert_eq!(net.session(peer(3)).leader(), peer(3));
 }
