@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mainstay_migration::{
-    Body, CanBeHost, Cause, GamePhase, Input, Message, Migratable, Output, PeerId, Role, Stamp,
+    Acting, Body, CanBeHost, Cause, GamePhase, Input, Message, Migratable, Output, PeerId, Role, Stamp,
     WithoutMajority,
 };
 use mainstay_migration::{Epoch, Handover, Outcome, Stage, Tick};
@@ -219,6 +219,34 @@ fn a_session_of_a_lobby_goes_to_whoever_suits_better_too() {
     net.set(peer(1), NAT, STRICT);
     net.run(A_WHILE);
     assert_eq!((net.host(), net.lobby.host), (peer(2), Some((Epoch(2), peer(2)))));
+}
+
+/// Whom it gives the session may be gone by then, or its lobby may refuse it, for its service does not support migration by now. No game stands
+/// still for ever that waits to follow: it is told that it acts again.
+#[test]
+fn who_gives_a_session_that_nobody_takes_is_told_to_act_again() {
+    type Case = (&'static str, fn() -> Net, fn(&mut Net));
+    let cases: [Case; 2] = [
+        ("its successor is gone", || Net::of(3), |net| net.kill(peer(2))),
+        ("its lobby refuses it", || Net::under_lobby(3, WithoutMajority::Fork), |net| net.lobby.stays = true),
+    ];
+    for (why, begin, happens) in cases {
+        let mut net = begin();
+        net.set(peer(1), NAT, STRICT);
+        net.run(Duration::from_secs(1));
+        happens(&mut net);
+        let ask = asked(&net, 1);
+        let before = net.seen[&peer(1)].outputs.len();
+        net.give(peer(1), ask);
+        net.run(Duration::from_secs(5));
+        let seen = &net.seen[&peer(1)];
+        let acts = seen.outputs[before..].iter().filter_map(|output| {
+            let Output::Act(acting) = output else { return None };
+            Some(*acting)
+        });
+        assert_eq!(acts.collect::<Vec<_>>(), [Acting::No, Acting::Yes], "{why}");
+        assert_eq!((net.host(), net.session(peer(1)).stamp().fork), (peer(1), 0), "{why}");
+    }
 }
 
 /// A game that says nothing has begun, and a game without a state has nothing to lose.
