@@ -386,6 +386,11 @@ impl Net {
         self.joining.insert(id, Joining::new(self.now, config, known));
     }
 
+    /// Whether anybody wants in who was neither let in nor refused, and still hopes.
+    pub fn somebody_asks(&self) -> bool {
+        !self.joining.is_empty()
+    }
+
     pub fn settle_in(&mut self, id: PeerId, can_be_host: CanBeHost) {
         let now = self.now;
         let session = self.peers.get_mut(&id).unwrap();
