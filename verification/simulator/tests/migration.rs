@@ -167,6 +167,7 @@ fn worlds_that_ended_for_want_of_a_host_hold() {
 /// A host whose state has no room for more players forgot all that were cut off just then, and gave its game again what one of them had done (184).
 /// An old host that came back was known to the present one by its certificate alone, heard, and told nothing (344).
 /// Two took over at once on a side, and one of them waited for a liar that gives less than it says (283).
+/// Of two who were left under a lobby one had come too late to vote, and the other waited two seconds for a majority that nobody asks for there (8000001757).
 /// Who had led a side took what that one had branched off at for what another of its number had, led that one's game, and passed by who held what was acknowledged (275).
 /// A host that had just been fenced began a side when it was asked, late, to go on for both (51201); one that was told late that it was certified took its lease for a new one (51577).
 /// And what laws took for broken: two heads of a side that meet before they play (51373), who had been let in just then (53116), a host that had left before it could tell (53707), a session that was given to a peer, who led it as a side, and was host of it all much later (6000001163), a state of whom the new host had never met (6000000674), a list without a host that never led (7000000030), an actor that nobody could know of (6000000061), one that
@@ -198,6 +199,7 @@ fn successions_that_once_broke_a_law_hold() {
         6_000_001_163,
         7_000_000_030,
         8_000_001_711,
+        8_000_001_757,
         20_000_001_074,
         30_000_000_317,
         30_000_000_492,

@@ -82,7 +82,8 @@ impl<G: Guards> Session<G> {
         self.ask(now, asked);
         self.leadership = Leadership::Doubts(Doubt { since, asks: Some(round) });
         let (missing, hearing) = self.others_miss(now);
-        let confirmed = missing >= self.who_have_to_miss(now) || !G::stands(Guard::Confirmation);
+        let is_missed = missing >= self.who_have_to_miss(now) || self.most_who_play_miss(now);
+        let confirmed = is_missed || !G::stands(Guard::Confirmation);
         if confirmed {
             self.vacate(now, Vacancy::beginning(now, Cause::Catastrophic, Quorum::Majority, None));
         } else if hearing == 0 && now >= since + self.patience(now) {
@@ -136,6 +137,17 @@ impl<G: Guards> Session<G> {
         let members = self.view().members.keys();
         let gone = members.filter(|peer| self.contacts.get(peer).is_some_and(|it| has_gone(peer, it)));
         (self.view().members.len() - gone.count()) / 2 + 1
+    }
+
+    /// Under a lobby whoever plays has a say in who is host, be it that it came too late for the host to write down that it votes: the lobby counts
+    /// members, and of three players the other one that is left may be just that.
+    fn most_who_play_miss(&self, now: Timestamp) -> bool {
+        let is_here = |peer: &&PeerId| self.contacts.get(*peer).is_none_or(|it| !it.has_left());
+        let misses = |peer: &&PeerId| {
+            **peer == self.me() || self.contacts.get(*peer).is_some_and(|it| says(it, now, Hears::No))
+        };
+        let playing: Vec<&PeerId> = self.roster.members.keys().filter(is_here).collect();
+        self.has_lobby() && playing.iter().filter(|peer| misses(peer)).count() > playing.len() / 2
     }
 
     /// Whether there is nobody to ask but the host. Newcomers play before they vote; and of those in the lists some may have gone, or died with an earlier

@@ -161,6 +161,23 @@ fn a_host_that_goes_at_once_is_followed_by_whoever_has_just_come() {
     }
 }
 
+/// Of three players one has just come, and its host dies before it has written down that it votes. Nobody votes under a lobby: it misses its host as well as
+/// the other, who does not wait for two seconds as if it were alone.
+#[test]
+fn who_came_too_late_to_vote_misses_its_host_all_the_same() {
+    let mut net = of(2);
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::View(_)) { 60_000 } else { 20 });
+    net.join(peer(3));
+    net.run(Duration::from_millis(500));
+    let session = net.session(peer(2));
+    let knows =
+        [session.roster().members.contains_key(&peer(3)), session.view().members.contains_key(&peer(3))];
+    assert_eq!(knows, [true, false], "it plays, and has no vote");
+    net.kill(peer(1));
+    net.run(Duration::from_millis(1_600));
+    assert_eq!((net.host(), net.session(peer(2)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+}
+
 /// The same while the lobby says nothing: all go on with one of them, also who could not be host itself.
 #[test]
 fn whoever_is_left_by_host_and_lobby_goes_on_with_one_host() {
