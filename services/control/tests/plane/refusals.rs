@@ -169,3 +169,33 @@ async fn a_list_is_no_object() {
     world.post(&allocations(), &list).await.expect(400, "MS-U101");
     world.post("/auth/v1/token-exchange", &json!([])).await.expect(400, "MS-U101");
 }
+
+/// A queue of two whom nothing keeps apart.
+async fn queue(world: &World) -> u16 {
+    let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2 }).to_string().into_bytes();
+    world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue).await.status
+}
+
+/// `["ann", null, {}]` was the player ann: a struct's reader takes a list for its fields in their order, wherever it stands.
+#[tokio::test]
+async fn a_list_in_the_place_of_an_object_is_none_on_the_native_face_either() {
+    let world = World::new().await;
+    assert_eq!(queue(&world).await, 200);
+    let ann = json!(["ann", null, { "skill": 5 }]);
+    let named = json!([{ "player": "ann", "attributes": { "skill": 5 } }]);
+    let server = json!([null, "10.0.0.1", [["game", 7777, "udp"]], "EastUs", null]);
+    let port = json!({ "ports": [["game", 7777, "udp"]] });
+    for (call, body) in [
+        ("tickets", json!({ "players": [ann], "giveUpAfterSeconds": 600 })),
+        ("backfills", json!({ "players": [ann], "giveUpAfterSeconds": 600 })),
+        ("backfills", json!({ "players": named, "server": server, "giveUpAfterSeconds": 600 })),
+        ("backfills", json!({ "players": named, "server": port, "giveUpAfterSeconds": 600 })),
+        ("try", json!({ "tickets": [[[ann]]] })),
+        ("try", json!({ "tickets": [{ "players": [ann] }] })),
+    ] {
+        let refused = world.post(&format!("/v1/queues/q/{call}"), &body).await;
+        refused.expect(400, "MS-U101");
+        assert!(refused.text.contains("invalid type: sequence, expected an object"), "{}", refused.text);
+    }
+    world.shutdown().await;
+}
