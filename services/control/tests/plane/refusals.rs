@@ -199,3 +199,19 @@ async fn a_list_in_the_place_of_an_object_is_none_on_the_native_face_either() {
     }
     world.shutdown().await;
 }
+
+/// Before a match is formed nobody is on a team: a rehearsal says so too, and does not try as if nothing had been said.
+#[tokio::test]
+async fn who_is_tried_is_on_no_team_either() {
+    let world = World::new().await;
+    assert_eq!(queue(&world).await, 200);
+    let with = |player: &str| json!({ "player": player, "attributes": { "skill": 5 } });
+    let red = json!({ "player": "bea", "team": "red", "attributes": { "skill": 5 } });
+    let asked = json!({ "tickets": [{ "players": [with("ann")] }, { "players": [red] }] });
+    let refused = world.post("/v1/queues/q/try", &asked).await;
+    refused.expect(400, "MS-U101");
+    assert!(refused.text.contains("`tickets[1].players[0].team`"), "{}", refused.text);
+    let asked = json!({ "tickets": [{ "players": [with("ann")] }, { "players": [with("bea")] }] });
+    assert_eq!(world.post("/v1/queues/q/try", &asked).await.status, 200);
+    world.shutdown().await;
+}

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::super::super::App;
 use super::super::super::access::{Denied, Permission};
 use super::super::super::failure::{Failure, Native};
-use super::{Asking, matches, queue_of, queues, sent, title};
+use super::{Asking, PLAYERS, matches, queue_of, queues, sent_teamless, title};
 use crate::queues::members;
 
 /// The most events of a match that are told: those of its tickets, of its group and of its allocation.
@@ -147,8 +147,9 @@ async fn attempt(
     let parties: Vec<(TicketId, PartyView)> =
         (1..).map(|n| TicketId(Uuid::from_u128(n))).zip(asked.tickets).collect();
     let mut tickets = Vec::with_capacity(parties.len());
-    for (ticket, party) in &parties {
-        let players = app.queues.read_settled(&spec, &sent(party.players.clone())?).await?;
+    for (at, (ticket, party)) in parties.iter().enumerate() {
+        let sent = sent_teamless(&format!("tickets[{at}].{PLAYERS}"), party.players.clone())?;
+        let players = app.queues.read_settled(&spec, &sent).await?;
         tickets.push((*ticket, title(), members(players)));
     }
     let within = asked.within_seconds;

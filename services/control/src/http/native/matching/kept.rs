@@ -7,7 +7,7 @@ use mainstay_wire::agent::{Outcome, Refusal};
 use mainstay_wire::native::{BackfillStands, GameStands, MatchView, TicketView};
 
 use super::super::super::failure::{Failure, Native};
-use super::{fresh_id, sent};
+use super::{PLAYERS, fresh_id, sent};
 use crate::queues::{NotTaken, Queues};
 
 /// Why a game's word is not followed: of what kind, and in which words.
@@ -42,7 +42,8 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     let tenure = tenure.ok_or_else(no_session)?;
     let queue =
         queues.named(&game.queue).ok_or_else(|| No::new(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
-    let players = sent(game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
+    let players =
+        sent(PLAYERS, game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
     let server = queues.hosts().details(tenure, &regions).await?.ok_or_else(no_session)?;
     let fresh = fresh_id().map_err(|none| No::new(Refusal::Unavailable, Native::failure(none)))?;

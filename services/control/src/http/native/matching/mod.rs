@@ -98,8 +98,11 @@ fn ticket_of(text: &str) -> Result<TicketId, Native> {
         .map_err(|_| Failure::bad_request(format!("`{text}` is no ticket id: it is a UUID"), fix).into())
 }
 
-/// Players as they were sent; all who are none are told at once.
-fn sent(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
+/// Where a ticket's players stand in its body.
+const PLAYERS: &str = "players";
+
+/// Players as they were sent, at a place of the body; all who are none are told at once.
+fn sent(place: &str, players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
     let mut found = Vec::with_capacity(players.len());
     let mut wrong = Vec::new();
     for (index, player) in players.into_iter().enumerate() {
@@ -108,9 +111,9 @@ fn sent(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
                 let PlayerRequest { team, attributes, .. } = player;
                 found.push(Sent { entity, team: team.map(Into::into), attributes });
             }
-            Some(Err(why)) => wrong.push(format!("players[{index}] is {}: {why}", player.player)),
+            Some(Err(why)) => wrong.push(format!("{place}[{index}] is {}: {why}", player.player)),
             None => wrong.push(format!(
-                "players[{index}] is no player: an id, or type!id, of 1 to {ENTITY_PART_BYTES_MAX} bytes each"
+                "{place}[{index}] is no player: an id, or type!id, of 1 to {ENTITY_PART_BYTES_MAX} bytes each"
             )),
         }
     }
@@ -121,13 +124,13 @@ fn sent(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
 }
 
 /// Players who look for a match, as they were sent: they have no teams before it is formed.
-fn sent_teamless(players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
-    let players = sent(players)?;
+fn sent_teamless(place: &str, players: Vec<PlayerRequest>) -> Result<Vec<Sent>, Native> {
+    let players = sent(place, players)?;
     match players.iter().position(|player| player.team.is_some()) {
         None => Ok(players),
         Some(index) => {
             let detail = format!(
-                "`players[{index}].team` is sent, and who looks for a match is on no team before it is formed"
+                "`{place}[{index}].team` is sent, and who looks for a match is on no team before it is formed"
             );
             let fix = "leave `team` out: the match says who plays on which; only backfill tickets name teams";
             Err(Failure::bad_request(detail, fix).into())
@@ -209,7 +212,7 @@ async fn free(
 
 /// A player by its id.
 pub(super) fn player_named(player: String) -> Result<Entity, Native> {
-    Ok(sent(vec![PlayerRequest { player, ..PlayerRequest::default() }])?.swap_remove(0).entity)
+    Ok(sent(PLAYERS, vec![PlayerRequest { player, ..PlayerRequest::default() }])?.swap_remove(0).entity)
 }
 
 /// Asks for a ticket by its id, and shows it. Who repeats a call comes to be in no other ticket by it: it looks at the one it has.

@@ -21,8 +21,8 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    Asking, OfPlayer, Whose, events, free, new_ticket, player_named, queue_of, sent_teamless, ticket_for,
-    ticket_made, ticket_of,
+    Asking, OfPlayer, PLAYERS, Whose, events, free, new_ticket, player_named, queue_of, sent_teamless,
+    ticket_for, ticket_made, ticket_of,
 };
 use crate::queues::{OpenQueue, members};
 
@@ -60,7 +60,7 @@ async fn make(
     let queue = queue_of(&app, &name)?;
     let new = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
     let give_up_after = asked.give_up_after_seconds;
-    let players = sent_teamless(asked.players)?;
+    let players = sent_teamless(PLAYERS, asked.players)?;
     let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
     let of = (&queue, name, Kind::Ordinary);
     let made = match (asking.asker(), &players[..], &invited[..]) {
@@ -122,7 +122,7 @@ async fn join(
     let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let player: PlayerRequest = super::super::body(body)?;
     let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
-    let player = sent_teamless(vec![player])?;
+    let player = sent_teamless(PLAYERS, vec![player])?;
     let command = |mut players: Vec<Seated>, form| Command::JoinTicket {
         ticket,
         caller: asking.as_player(&player[0].entity),
