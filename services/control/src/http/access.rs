@@ -70,12 +70,20 @@ pub(crate) enum Denied {
     WrongCredentials,
     #[error("the token is not ours, or has expired")]
     WrongToken,
+    #[error("the entity token is not ours, or has expired")]
+    WrongEntityToken,
     #[error("the token is one of a session's member, and has expired")]
     MemberOver,
     #[error("the process that this token was given to has ended, or its session has")]
     ProcessOver,
     #[error("these credentials may not do this: {0} is needed")]
     Forbidden(&'static str),
+    #[error("a player's token does not open this call: it is for game servers and the title")]
+    ForServers,
+    #[error("this token does not open this call: it is for the title, and for service accounts")]
+    ForTheTitle,
+    #[error("no token of a player, a game server or the title opens this call: it is for service accounts")]
+    ForAccounts,
 }
 
 /// A caller who showed who they are.
@@ -181,15 +189,16 @@ impl App {
 
     /// Whose entity token this is: of PlayFab's logins, where there are any.
     fn of_entity(&self, token: &str) -> Result<Caller, Denied> {
-        let identity = self.identity.as_ref().ok_or(Denied::WrongToken)?;
-        let holder = identity.read(Purpose::Entity, token, self.now()).map_err(|_| Denied::WrongToken)?;
+        let identity = self.identity.as_ref().ok_or(Denied::WrongEntityToken)?;
+        let holder =
+            identity.read(Purpose::Entity, token, self.now()).map_err(|_| Denied::WrongEntityToken)?;
         let asker = identity.caller(&holder);
         let key = match &asker {
             Asker::Player(player) => format!("player:{player}"),
             Asker::Server(server) => format!("entity:{server}"),
             Asker::Title => format!("entity:{}", holder.entity),
             // A process has its daemon's token, which is shown as a bearer's.
-            Asker::Hosted(_) => return Err(Denied::WrongToken),
+            Asker::Hosted(_) => return Err(Denied::WrongEntityToken),
         };
         Ok(Caller { key, rights: Rights::Entity(asker), scopes: Scopes::Only(Vec::new()) })
     }
@@ -260,13 +269,13 @@ impl Caller {
     }
 
     /// # Errors
-    /// [`Denied::Forbidden`] where they may neither look at every server nor are this one.
+    /// As [`Self::may`], where they may neither look at every server nor are this one.
     pub(crate) fn may_look_at(&self, server: ServerId) -> Result<(), Denied> {
         if self.server() == Some(server) { Ok(()) } else { self.may(Permission::Read) }
     }
 
     /// # Errors
-    /// [`Denied::Forbidden`] where they may not.
+    /// Where they may not: [`Denied::Forbidden`] with what a service account lacks, [`Denied::ForAccounts`] to anybody else.
     pub(crate) fn may(&self, permission: Permission) -> Result<(), Denied> {
         let by_role = match self.rights {
             Rights::Role(Role::Admin) => true,
@@ -285,7 +294,7 @@ impl Caller {
                 permission,
                 Permission::Read | Permission::AllocationsGet | Permission::AllocationsList
             ),
-            Rights::Server(_) | Rights::Entity(_) => false,
+            Rights::Server(_) | Rights::Entity(_) => return Err(Denied::ForAccounts),
         };
         let scope = permission.scope();
         let by_scope = match &self.scopes {
@@ -317,28 +326,28 @@ impl Permission {
 }
 
 impl Denied {
-    /// Who may not do this, whatever its role.
-    pub(crate) const fn of(permission: Permission) -> Self {
-        Self::Forbidden(permission.scope())
-    }
-
     pub(crate) const fn status(self) -> u16 {
         match self {
             Self::NoCredentials
             | Self::Unreadable
             | Self::WrongCredentials
             | Self::WrongToken
+            | Self::WrongEntityToken
             | Self::MemberOver
             | Self::ProcessOver => 401,
-            Self::Forbidden(_) => 403,
+            Self::Forbidden(_) | Self::ForServers | Self::ForTheTitle | Self::ForAccounts => 403,
         }
     }
 
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::NoCredentials | Self::Unreadable => "MS-A001",
-            Self::WrongCredentials | Self::WrongToken | Self::MemberOver | Self::ProcessOver => "MS-A002",
-            Self::Forbidden(_) => "MS-A003",
+            Self::WrongCredentials
+            | Self::WrongToken
+            | Self::WrongEntityToken
+            | Self::MemberOver
+            | Self::ProcessOver => "MS-A002",
+            Self::Forbidden(_) | Self::ForServers | Self::ForTheTitle | Self::ForAccounts => "MS-A003",
         }
     }
 
@@ -349,10 +358,14 @@ impl Denied {
             }
             Self::WrongCredentials => "take keyId and secretKey from credentials.json in the data directory",
             Self::WrongToken => "exchange the service account for a new token: POST /auth/v1/token-exchange",
+            Self::WrongEntityToken => "log in again, or ask for another token: GetEntityToken",
             Self::MemberOver => "join the session again: POST /v1/sessions/{session}/members",
             Self::ProcessOver => "ask the local daemon for a token anew: GET /token",
             Self::Forbidden(_) => {
                 "use a service account with more rights, or ask for a token with this scope"
+            }
+            Self::ForServers | Self::ForTheTitle | Self::ForAccounts => {
+                "who may ask what is in docs/reference/queues.md"
             }
         }
     }

@@ -318,6 +318,40 @@ async fn a_repeat_may_write_its_numbers_otherwise() {
     world.shutdown().await;
 }
 
+/// Whom an entity token was given to has no roles and no scopes: it is told whom a call is for, and not which right its token lacks.
+#[tokio::test]
+async fn who_may_not_is_told_whom_the_call_is_for() {
+    let world = World::new().await;
+    set(&world, 2).await;
+    let title = Shown::title(&world).await;
+    let (ann, mine) = (Shown::player(&world, "ann").await, Shown::game_server(&world, &title, "mine").await);
+    let game = json!({ "players": [{ "player": ann.id }], "giveUpAfterSeconds": 600 });
+    let told = |refused: &Answer, whom: &str| {
+        refused.expect(403, "MS-A003");
+        let detail = refused.body["detail"].as_str().unwrap();
+        assert!(detail.contains(whom) && !refused.text.contains("scope"), "{}", refused.text);
+    };
+    let (servers, the_title, accounts) =
+        ("for game servers and the title", "for the title", "for service accounts");
+    let backfills = "/v1/queues/q/backfills";
+    told(&ann.asks("POST", backfills, game).await, servers);
+    told(&ann.get(&format!("{backfills}?player={}", ann.id)).await, servers);
+    told(&ann.asks("DELETE", &format!("{backfills}?player={}", ann.id), Value::Null).await, servers);
+    told(&ann.get("/v1/queues/q/statistics").await, servers);
+    for who in [&ann, &mine] {
+        told(&who.get("/v1/queues").await, the_title);
+        told(&who.get(&format!("/v1/players/{}/objects", title.id)).await, the_title);
+    }
+    for who in [&ann, &mine, &title] {
+        told(&who.get(backfills).await, accounts);
+        told(&who.get("/v1/queues/q/funnel").await, accounts);
+    }
+    let stale = world.by_entity("no-token", "GET", "/v1/queues/q/statistics/players", &Value::Null).await;
+    stale.expect(401, "MS-A002");
+    assert!(stale.text.contains("log in again"), "{}", stale.text);
+    world.shutdown().await;
+}
+
 /// A misspelt word would be a player without attributes, who is matched with anybody.
 #[tokio::test]
 async fn what_a_player_does_not_have_is_refused() {

@@ -213,8 +213,8 @@ impl Looks {
 fn player_shown(app: &App, headers: &HeaderMap) -> Result<Option<Player>, Native> {
     let Some(token) = headers.get(ENTITY_TOKEN) else { return Ok(None) };
     let token = token.to_str().map_err(|_| Denied::Unreadable)?;
-    let identity = app.identity.as_ref().ok_or(Denied::WrongToken)?;
-    let holder = identity.read(Purpose::Entity, token, app.now()).map_err(|_| Denied::WrongToken)?;
+    let identity = app.identity.as_ref().ok_or(Denied::WrongEntityToken)?;
+    let holder = identity.read(Purpose::Entity, token, app.now()).map_err(|_| Denied::WrongEntityToken)?;
     Ok(Some(Player(holder.entity.as_str().into())))
 }
 

@@ -68,7 +68,7 @@ impl<'a> Asking<'a> {
     ) -> Result<Self, Native> {
         let asking = Self::by_anybody(app, caller, permission).await?;
         match asking.asker {
-            Asker::Player(_) => Err(Denied::of(permission).into()),
+            Asker::Player(_) => Err(Denied::ForServers.into()),
             Asker::Server(_) | Asker::Hosted(_) | Asker::Title => Ok(asking),
         }
     }
@@ -78,7 +78,7 @@ impl<'a> Asking<'a> {
         let asking = Self::by_account_or_token(app, caller, permission)?;
         match asking.asker {
             Asker::Title => Ok(asking),
-            Asker::Player(_) | Asker::Server(_) | Asker::Hosted(_) => Err(Denied::of(permission).into()),
+            Asker::Player(_) | Asker::Server(_) | Asker::Hosted(_) => Err(Denied::ForTheTitle.into()),
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Asking<'a> {
         };
         let charged = self.app.allowance.objects.charge([(own, entity)], self.app.now());
         charged.map_err(|exceeded| Failure::calls_too_often(&exceeded))?;
-        if own == entity { Ok(()) } else { Err(Denied::of(Permission::Match).into()) }
+        if own == entity { Ok(()) } else { Err(Denied::ForTheTitle.into()) }
     }
 
     /// These players come to be in a ticket of this kind. Of a player itself alone, whomever it names: others could be kept out by that.

@@ -56,7 +56,7 @@ async fn statistics(
     let asking = Asking::by_account_or_token(&app, &app.caller(&headers)?, Permission::Read)?;
     let asker = match asking.asker() {
         // It tells more than a queue may show to players: they have a call of their own.
-        Asker::Player(_) => return Err(Denied::of(Permission::Read).into()),
+        Asker::Player(_) => return Err(Denied::ForServers.into()),
         asker @ (Asker::Server(_) | Asker::Hosted(_) | Asker::Title) => asker.clone(),
     };
     let queue = queue_of(&app, &name)?;
