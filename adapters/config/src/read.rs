@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mainstay_wire::nearest::nearest;
+
 use crate::codes::Code;
 use crate::limits::{DurationRange, PROBLEMS_MAX};
 use crate::place::{Place, Sourced, Sources};
@@ -32,24 +34,6 @@ impl<'a> Check<'a> {
             self.left_out += 1;
         }
     }
-}
-
-/// The known key or name nearest to a misspelt one, if near enough to be what was meant.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    /// Longer words are pasted text, and the distance costs the product of both lengths.
-    const LONGEST: usize = 64;
-    if word.len() > LONGEST {
-        return None;
-    }
-    let lower = word.to_lowercase();
-    let allowed = (word.chars().count() / 3).max(1);
-    known
-        .into_iter()
-        .filter(|known| known.len() <= LONGEST)
-        .map(|known| (strsim::damerau_levenshtein(&lower, &known.to_lowercase()), known))
-        .filter(|&(distance, _)| distance <= allowed)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, known)| known)
 }
 
 /// A mapping whose keys have been checked.

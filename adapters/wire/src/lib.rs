@@ -14,6 +14,7 @@ pub mod join;
 pub mod lobby;
 pub mod multiplay;
 pub mod native;
+pub mod nearest;
 pub mod object;
 pub mod peer;
 pub mod playfab;

@@ -12,9 +12,10 @@ use crate::limits::{
 use crate::model::{BuildConfiguration, Restart, Signal, Stop};
 use crate::place::{Place, Sourced};
 use crate::problem::{Problem, quote};
-use crate::read::{Check, Fields, Keys, nearest};
+use crate::read::{Check, Fields, Keys};
 use crate::tree::Node;
 use mainstay_core::{CommandLine, STRIKES_MAX};
+use mainstay_wire::nearest::nearest;
 
 pub(super) const KEYS: Keys = Keys {
     known: &[

@@ -182,10 +182,14 @@ async fn a_queue_over_the_native_face_has_no_key_that_is_passed_over() {
     let misspelt = put(json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "DiferenceRules": rule })).await;
     misspelt.expect(400, "MS-M001");
     assert!(
-        misspelt.text.contains("DiferenceRules") && misspelt.text.contains("DifferenceRules,"),
+        misspelt.text.contains("DiferenceRules") && misspelt.text.contains("did you mean DifferenceRules?"),
         "{}",
         misspelt.text
     );
+    // That is a file's alone, and not named as if it were read here.
+    let of_files = put(json!({ "MinMatchSize": 2, "MaxMatchSize": 2, "allocate": { "fleet": "f" } })).await;
+    of_files.expect(400, "MS-M001");
+    assert!(!of_files.text.contains("Allocate"), "{}", of_files.text);
     put(json!({ "MinMatchSize": 2, "minMatchSize": 3, "MaxMatchSize": 4 })).await.expect(400, "MS-M001");
     let within =
         json!([{ "name": "skill", "attribute": { "path": "skill", "source": "User" }, "diference": 5 }]);

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use mainstay_wire::nearest::nearest;
 use mainstay_wire::playfab::queue::shape::{Is, OVERRIDE, RULES, Shape};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::codes::Code;
 use crate::place::Place;
 use crate::problem::{Problem, quote};
-use crate::read::{Check, key_text, list, mapping, nearest, wrong_shape};
+use crate::read::{Check, key_text, list, mapping, wrong_shape};
 use crate::scalar;
 use crate::tree::{Node, Value};
 

@@ -7,6 +7,8 @@
 use mainstay_matchmaking::spec::Fault;
 use serde_json::{Map, Value};
 
+use crate::nearest::nearest;
+
 /// What stands under a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Is {
@@ -106,8 +108,12 @@ fn object(shape: &Shape, place: &str, sent: Map<String, Value>, faults: &mut Vec
                 continue;
             }
             None => {
-                let known: Vec<&str> = shape.keys().map(|(known, _)| *known).collect();
-                format!("{} {} has no such key; it has {}", article(shape.what), shape.what, known.join(", "))
+                let here = shape.keys().filter(|(_, is)| !matches!(is, Is::Elsewhere));
+                let known: Vec<&str> = here.map(|(known, _)| *known).collect();
+                let meant = nearest(&name, known.iter().copied());
+                let meant = meant.map(|known| format!("did you mean {known}? ")).unwrap_or_default();
+                let all = known.join(", ");
+                format!("{} {} has no such key; {meant}it has {all}", article(shape.what), shape.what)
             }
         };
         faults.push(Fault { place, what });
