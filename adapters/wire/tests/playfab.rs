@@ -744,6 +744,7 @@ fn latencies_that_are_none_are_told_by_their_first_fault() {
         (json!(5), "an element that is no object"),
         (json!({ "Region": "EastUs", "Latency": 5 }), "`Region` and `Latency`, which are written small"),
         (json!({ "region": 5, "latency": 5 }), "whose `region` is no text"),
+        (json!({ "region": "", "latency": 5 }), "whose `region` is empty"),
         (json!({ "region": "EastUs", "latency": "5" }), "whose `latency` is no number"),
         (json!({ "region": "EastUs", "latency": -1 }), "whose `latency` is negative"),
     ] {

@@ -110,6 +110,9 @@ fn measured(element: &Value) -> Result<(Arc<str>, u32), &'static str> {
     }
     let region = fields.get("region").and_then(Value::as_str);
     let region = region.ok_or("a list with an element whose `region` is no text")?;
+    if region.is_empty() {
+        return Err("a list with an element whose `region` is empty");
+    }
     let latency = fields.get("latency").and_then(Value::as_f64);
     let latency = latency.ok_or("a list with an element whose `latency` is no number")?;
     if latency < 0.0 {

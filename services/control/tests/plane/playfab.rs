@@ -517,7 +517,7 @@ async fn what_can_never_work_is_refused_and_what_only_looks_different_is_taken()
         })
     };
     let invalid = ("MatchmakingQueueConfigInvalid", 2031);
-    for path in ["skills[0]", "$['skill']", "$..skill", "skill.*", "skill.", "$.a[?(@.b)]"] {
+    for path in ["$", "skills[0]", "$['skill']", "$..skill", "skill.*", "skill.", "$.a[?(@.b)]"] {
         refused(&set(&with_rule(rule(path))).await, 400, invalid);
     }
     // Every fault at once: what its servers lack, what is not understood, and what does not work out.

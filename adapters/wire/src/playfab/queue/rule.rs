@@ -250,7 +250,9 @@ impl Reading<'_> {
     /// Names with dots between: what else JSONPath has (`[0]`, `*`, `..`, filters) would find nothing here, for ever.
     fn path(&mut self, path: &str) -> Option<()> {
         let steps = path.strip_prefix(ROOT).unwrap_or(path);
-        let is_name = |step: &str| !step.is_empty() && !step.contains(['[', ']', '*', '?', '@', '\'', '"']);
+        let is_name = |step: &str| {
+            !step.is_empty() && step != "$" && !step.contains(['[', ']', '*', '?', '@', '\'', '"'])
+        };
         if path.is_empty() || steps.split('.').all(is_name) {
             return Some(());
         }
