@@ -131,6 +131,8 @@ codes! {
         "The queue could never match as it is written: sizes that no match can have, teams that cannot be filled, a rule whose limits exclude everyone, or a number that is none. The place shown is the rule, the team or the key at fault; PlayFab refuses such a queue as well."
     NoServers "MS-C044" Error
         "A queue's matches, or a build of PlayFab's, are to get servers of a fleet or build configuration that none of the given files defines, or of a build that `playfab: builds:` does not map. Mend the spelling, or add what is missing."
+    DefaultFitsNobody "MS-C045" Warning
+        "A player who lacks the rule's attribute stands for a list of fewer values than the rule wants shared, however long it waits: each ticket with such a player ends at once, with TicketUnmatchable. If everybody is to send the attribute that is right; else lengthen defaultAttributeValue, lower minIntersectionSize, or say attributeNotSpecifiedBehavior: MatchAny."
 }
 
 impl fmt::Display for Code {

@@ -196,7 +196,32 @@ buildId: a-b",
             "queues.md",
         ),
         (rule("type: DifferenceRule, attribute: skill"), Code::WrongShape, (7, 57), "a mapping"),
+        (
+            rule(&format!("{SHARED}, defaultAttributeValue: [a, b]")),
+            Code::DefaultFitsNobody,
+            (7, 9),
+            "lengthen the default",
+        ),
     ]
+}
+
+/// A rule that wants three values shared, but for its default.
+const SHARED: &str = "type: SetIntersectionRule, attribute: { path: maps }, minIntersectionSize: 3, attributeNotSpecifiedBehavior: UseDefault";
+
+/// The specification allows a default that is too short: a warning, and none where it fits anybody by and by.
+#[test]
+fn a_default_is_too_short_where_its_rule_never_lets_it() {
+    let warned = |rest: &str| {
+        let text = queue(&format!("rules:\n  - {{ name: maps, {SHARED}, {rest} }}\n"));
+        let problems = check(&text);
+        assert!(problems.iter().all(|problem| problem.code == Code::DefaultFitsNobody), "{problems:?}");
+        !problems.is_empty()
+    };
+    assert!(warned("defaultAttributeValue: []"));
+    assert!(!warned("defaultAttributeValue: [a, b, c]"));
+    let shrinks = "linearExpansion: { delta: 1, secondsBetweenExpansions: 5 }";
+    assert!(!warned(&format!("defaultAttributeValue: [a, b], {shrinks}")));
+    assert!(!warned("defaultAttributeValue: [a], secondsUntilOptional: 30"));
 }
 
 fn file_rows() -> Vec<Row> {

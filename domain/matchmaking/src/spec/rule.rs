@@ -24,6 +24,25 @@ impl Rule {
         let mut limits = core::iter::once(0).chain(limit.boundaries()).map(|at| limit.after(at));
         self.optional_after.is_some() || limits.any(|limit| limit.is_none_or(&allows))
     }
+
+    /// Whether it lets a player be, now or once it has waited, who lacks its attribute and stands for its default. It does not where that is
+    /// a list of fewer values than are to be shared: the specification allows such a queue, in which the attribute cannot be left out.
+    #[must_use]
+    pub fn lets_its_default(&self) -> bool {
+        match &self.kind {
+            RuleKind::SetIntersection { missing: Missing::UseDefault(texts), shared, .. } => {
+                self.lets(shared, |least| usize::try_from(least).is_ok_and(|least| least <= texts.len()))
+            }
+            RuleKind::SetIntersection { missing: Missing::MatchAny, .. }
+            | RuleKind::StringEquality { .. }
+            | RuleKind::Difference { .. }
+            | RuleKind::MatchTotal { .. }
+            | RuleKind::RegionSelection { .. }
+            | RuleKind::TeamDifference { .. }
+            | RuleKind::TeamSizeBalance { .. }
+            | RuleKind::TeamTicketSizeSimilarity => true,
+        }
+    }
 }
 
 /// What a rule asks for. The first five restrict and rank; the last three look at whole teams.

@@ -8,7 +8,7 @@ mod json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation, Venue};
+use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, Rule, ServerAllocation, Venue};
 use mainstay_wire::playfab::queue::{MatchmakingQueueConfig, shape};
 use serde_json::Value as Json;
 
@@ -49,7 +49,12 @@ pub(crate) fn queue(
     let Understood { spec, build, regions } =
         understood(read, allocate.map_or(Builds::Named, |_| Builds::None));
     let spec = match spec {
-        Ok(spec) => Some(spec),
+        Ok(spec) => {
+            for rule in spec.rules.iter().filter(|rule| !rule.lets_its_default()) {
+                fits_nobody(check, &owner, (&places, &key.place), rule);
+            }
+            Some(spec)
+        }
         // A key that was refused is missing now, which is no second problem.
         Err(_) if check.problems.len() + check.left_out > before => None,
         Err(faults) => {
@@ -166,6 +171,24 @@ fn told(check: &mut Check<'_>, owner: &str, places: &BTreeMap<String, Place>, wh
             .at(sources, at, "does not work out")
             .why(fault.what.clone())
             .fix("change it here; docs/reference/queues.md has the limits of every field")
+    });
+}
+
+/// A default that its own rule keeps from everybody is probably a slip, and at most a way to have everybody send the attribute.
+fn fits_nobody(
+    check: &mut Check<'_>,
+    owner: &str,
+    (places, whole): (&BTreeMap<String, Place>, &Place),
+    rule: &Rule,
+) {
+    let place = format!("rule {}", rule.name);
+    let at = places.get(&place).unwrap_or(whole);
+    check.report(|sources| {
+        let what = format!("{owner} can match nobody who lacks the attribute of {place}");
+        Problem::new(Code::DefaultFitsNobody, what)
+            .at(sources, at, "its default is too short for it")
+            .why("the default has fewer values than have to be shared, however long a ticket waits")
+            .fix("lengthen the default, lower minIntersectionSize, or let a missing attribute match anybody")
     });
 }
 
