@@ -152,20 +152,23 @@ impl Agenda {
 
     /// The last step that is entered together with one: where those who come are gathered, several may be at once.
     fn last_with(&self, since: u64, at: Timestamp, step: usize) -> u16 {
-        let last = if self.gather == Gather::NONE {
-            step
-        } else {
-            self.starts.partition_point(|start| self.enters(since, *start) <= at) - 1
-        };
+        let last = if self.gather == Gather::NONE { step } else { self.entered_by(since, at) - 1 };
         u16::try_from(last).unwrap_or(u16::MAX)
+    }
+
+    /// How many steps are entered by a moment.
+    #[inline(never)]
+    fn entered_by(&self, since: u64, at: Timestamp) -> usize {
+        self.starts.partition_point(|start| self.enters(since, *start) <= at)
     }
 
     /// The first step that is entered together with one.
     fn first_with(&self, row: Ref<'_>, step: usize) -> usize {
-        if self.gather == Gather::NONE {
-            return step;
-        }
-        let since = row.since();
+        if self.gather == Gather::NONE { step } else { self.first_of_several(row.since(), step) }
+    }
+
+    #[inline(never)]
+    fn first_of_several(&self, since: u64, step: usize) -> usize {
         let at = self.enters(since, self.starts[step]);
         self.starts.partition_point(|start| self.enters(since, *start) < at)
     }
@@ -221,7 +224,7 @@ impl Agenda {
         for handle in behind {
             self.take_late(handle);
             let row = slab.get(handle);
-            let entered = self.starts.partition_point(|start| self.enters(row.since(), *start) <= at);
+            let entered = self.entered_by(row.since(), at);
             let step = u16::try_from(entered.saturating_sub(1)).unwrap_or(u16::MAX);
             let cursor = Cursor { at, kind: row.shape().kind, arrival: row.arrival() };
             self.put_late(handle, cursor, step);
@@ -233,6 +236,8 @@ impl Agenda {
         self.back.insert(handle, cursor);
     }
 
+    #[cold]
+    #[inline(never)]
     fn take_late(&mut self, handle: Handle) -> bool {
         let cursor = self.back.remove(&handle);
         cursor.is_some_and(|cursor| self.late.remove(&cursor).is_some())
@@ -276,15 +281,22 @@ impl Agenda {
     pub(super) fn due(&self, slab: &Slab, until: Timestamp) -> Option<Due> {
         let next = self.next().filter(|cursor| cursor.at <= until)?;
         if !self.late.is_empty()
-            && let Some((handle, step)) = self.late.get(&next)
+            && let Some(late) = self.due_late(next)
         {
-            return Some(Due { cursor: next, handle: *handle, step: *step });
+            return Some(late);
         }
         let (cursor, lane) = *self.fronts.last()?;
         let (handle, _) = *self.lanes[lane].front()?;
         let row = slab.get(handle);
         let step = self.step(lane).map(|step| self.last_with(row.since(), cursor.at, step));
         Some(Due { cursor, handle, step: step.unwrap_or_else(|| row.shape().step) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn due_late(&self, cursor: Cursor) -> Option<Due> {
+        let (handle, step) = *self.late.get(&cursor)?;
+        Some(Due { cursor, handle, step })
     }
 
     /// Some of those who come after the next, as they stand in its lane.
@@ -305,17 +317,14 @@ impl Agenda {
         // It has entered its step and is to be looked at, or waits for the next, or is to be looked at anew.
         let lanes = [entered, step + 1, self.starts.len()].map(|step| self.lane(kind, step));
         if let Some(lane) = lanes.into_iter().find(|lane| self.lanes[*lane].front() == Some(&it)) {
-            self.remove_front(slab, row, lane);
+            self.remove_front(slab, lane);
         }
     }
 
     /// The first of a lane leaves.
     #[inline(never)]
-    fn remove_front(&mut self, slab: &Slab, row: Ref<'_>, lane: usize) {
-        let at = self
-            .cursor(row, lane)
-            .map(|cursor| self.fronts.binary_search_by(|front| (cursor, lane).cmp(front)));
-        if let Some(Ok(at)) = at {
+    fn remove_front(&mut self, slab: &Slab, lane: usize) {
+        if let Some(at) = self.fronts.iter().rposition(|(_, of)| *of == lane) {
             self.fronts.remove(at);
         }
         self.lanes[lane].pop_front();
@@ -393,7 +402,7 @@ impl Agenda {
     fn show_front(&mut self, slab: &Slab, lane: usize) {
         while let Some((handle, arrival)) = self.lanes[lane].front().copied() {
             if is_there(slab, handle, arrival)
-                && (self.back.is_empty() || !self.back.contains_key(&handle))
+                && (self.back.is_empty() || !self.is_back(handle))
                 && let Some(cursor) = self.cursor(slab.get(handle), lane)
             {
                 self.put_front((cursor, lane));
@@ -403,14 +412,22 @@ impl Agenda {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn is_back(&self, handle: Handle) -> bool {
+        self.back.contains_key(&handle)
+    }
+
     /// The next moment, of whoever.
     pub(super) fn next(&self) -> Option<Cursor> {
         let front = self.fronts.last().map(|(cursor, _)| *cursor);
-        if self.late.is_empty() {
-            front
-        } else {
-            front.into_iter().chain(self.late.keys().next().copied()).min()
-        }
+        if self.late.is_empty() { front } else { self.next_of_late(front) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_of_late(&self, front: Option<Cursor>) -> Option<Cursor> {
+        front.into_iter().chain(self.late.keys().next().copied()).min()
     }
 }
 

@@ -24,6 +24,8 @@ impl Apart {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn remove_pairs(&mut self, ticket: Handle) {
         while let Some((_, other)) =
             self.pairs.range((ticket, 0)..).next().copied().filter(|(one, _)| *one == ticket)
@@ -41,7 +43,13 @@ impl Apart {
     /// Whether a ticket may be in a group with these.
     #[inline]
     pub(super) fn allows(&self, ticket: Handle, group: &[Handle]) -> bool {
-        self.pairs.is_empty() || !group.iter().any(|member| self.pairs.contains(&(ticket, *member)))
+        self.is_empty() || self.is_no_pair(ticket, group)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_no_pair(&self, ticket: Handle, group: &[Handle]) -> bool {
+        !group.iter().any(|member| self.pairs.contains(&(ticket, *member)))
     }
 }
 

@@ -150,7 +150,12 @@ impl Summary {
     pub(super) fn admits(&self, filter: &Filter) -> bool {
         self.marks & filter.all == filter.all
             && filter.some.iter().all(|some| *some == 0 || self.marks & some != 0)
-            && self.totals_min.iter().zip(&filter.totals).all(|(min, most)| min <= most)
+            && (self.totals_min.is_empty() || self.admits_totals(filter))
+    }
+
+    #[inline(never)]
+    fn admits_totals(&self, filter: &Filter) -> bool {
+        self.totals_min.iter().zip(&filter.totals).all(|(min, most)| min <= most)
     }
 }
 
@@ -342,6 +347,7 @@ impl Block {
     }
 
     /// How many slots are before a number.
+    #[inline(never)]
     pub(super) fn before_number(&self, number: i64) -> usize {
         how_many(|slot| self.numbers[slot] < number)
     }
@@ -514,6 +520,7 @@ impl Block {
     }
 
     /// Which entries can be candidates, one bit each.
+    #[inline(never)]
     pub(super) fn candidates(&self, filter: &Filter) -> u64 {
         let some = filter.some.iter().filter(|some| **some != 0);
         some.fold(self.with_room(filter), |left, some| {

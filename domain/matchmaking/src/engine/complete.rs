@@ -1,8 +1,9 @@
 //! From a group that is full to a match: the rules of whole matches, who plays on which team, and where.
 
 use alloc::vec::Vec;
+use core::hint::cold_path;
 
-use super::lanes::bits;
+use super::lanes::{bits, by_name, put_before};
 use super::search::{Field, Found, Searcher};
 use super::slab::{Kind, UNMEASURED};
 
@@ -38,6 +39,7 @@ impl Searcher {
             let row = field.slab.get(*handle);
             match row.shape().kind {
                 Kind::Backfill => {
+                    cold_path();
                     let loose = field.games.game(Some(*handle)).loose.len();
                     found.backfill = Some((*handle, seats.by_ref().take(loose).collect()));
                 }
@@ -54,22 +56,23 @@ impl Searcher {
         if field.plan.region.is_none() {
             return Vec::new();
         }
-        let judged = bits(self.group.regions()).filter_map(|region| {
-            let rows = self.group.members().iter().map(|handle| field.slab.get(*handle));
+        self.common.clear();
+        for region in bits(self.group.regions()) {
             let (mut measured, mut worst, mut sum) = (false, 0, 0_u32);
-            for latency in rows.map(|row| row.latency(region as usize)) {
+            for handle in self.group.members() {
+                let latency = field.slab.get(*handle).latency(region as usize);
                 measured |= latency != UNMEASURED;
                 worst = worst.max(latency);
                 sum += u32::from(latency);
             }
-            measured.then_some((worst, sum, region))
-        });
-        self.common.clear();
-        self.common.extend(judged);
-        let name = |region: u32| field.names.regions.text(region);
-        self.common.sort_unstable_by(|one, other| {
-            (one.0, one.1).cmp(&(other.0, other.1)).then_with(|| name(one.2).cmp(&name(other.2)))
-        });
+            if measured {
+                put_before(&mut self.common, (worst, sum, region), |other| {
+                    (worst, sum) < (other.0, other.1)
+                        || ((worst, sum) == (other.0, other.1)
+                            && by_name(field.names.regions, region, other.2).is_lt())
+                });
+            }
+        }
         self.common.iter().map(|(_, _, region)| *region).collect()
     }
 }

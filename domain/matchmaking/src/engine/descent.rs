@@ -304,6 +304,7 @@ mod tests {
                 seated_sums: &there_sums,
                 units: &players,
                 unit_sums: &sums,
+                larges: players.iter().filter(|players| **players >= large_from).count(),
                 numbers: 2,
             };
             let mut seats = Seats::default();

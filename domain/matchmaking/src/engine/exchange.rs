@@ -95,6 +95,7 @@ mod tests {
                 seated_sums: &sums,
                 units: &players,
                 unit_sums: &strengths,
+                larges: 0,
                 numbers: 1,
             };
             let mut seats = Seats::default();

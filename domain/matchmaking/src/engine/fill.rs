@@ -16,7 +16,7 @@ use core::ops::Range;
 
 use super::card::Card;
 use super::group::Likeness;
-use super::lanes::{Candidate, LANES_MAX, Larges, Parties, bits, members};
+use super::lanes::{Candidate, Larges, Parties, bits, members};
 use super::plan::Similarity;
 use super::pool::{Part, primary};
 use super::rank::Rank;
@@ -70,7 +70,7 @@ impl Near {
         lane: u32,
     ) -> impl Iterator<Item = (u16, &Card)> + Clone {
         let from = some.start;
-        let here = members(lane, &self.candidates[some], |it| it.lanes);
+        let here = members(lane, &self.candidates[some]);
         here.map(move |at| ((from + at) as u16, self.card(&self.candidates[from + at])))
     }
 }
@@ -79,6 +79,11 @@ impl Searcher {
     /// Fills the group up around a seed that is in it.
     #[inline(always)]
     pub(super) fn fill(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
+        match self.group.room() - self.group.players() {
+            0 => return self.complete(field),
+            1 if field.plan.is_ranked_by_walk => return self.fill_last(field, part, seed),
+            _ => {}
+        }
         let mut near = core::mem::take(&mut self.near);
         near.clear();
         self.fillings.clear();
@@ -92,12 +97,6 @@ impl Searcher {
         let seed = field.slab.get(anchor);
         let base = self.group.members().len();
         let wanted = self.group.room() - self.group.players();
-        if wanted == 0 {
-            return self.complete(field);
-        }
-        if wanted == 1 && plan.is_ranked_by_walk() {
-            return self.fill_last(field, part, seed);
-        }
         let window = self.group.window();
         let room = self.group.room_left(plan);
         let filter = self.filter(field, part.room_to_ask(room));
@@ -107,16 +106,14 @@ impl Searcher {
             self.nobody_lately > 0 && window.0 < window.1 && !part.has_exact_for(primary(plan, seed));
         if is_doubtful {
             self.begin_lanes(field, seed, wanted);
-            let mut lanes = [(None, None); LANES_MAX];
-            let count = self.lanes.marks().zip(&mut lanes).map(|(lane, into)| *into = lane).count();
-            if !self.could_find(field, part, (&filter, room), &lanes[..count]) {
+            if !self.could_find(field, part, (&filter, room)) {
                 return self.complete(field);
             }
         }
         let mut walk = Walk::new(&part.open, primary(plan, seed), window, filter);
         walk.through(&part.exact);
         let nearest = NEAREST_MIN.max(u32::from(plan.max) * 2);
-        let first = if plan.is_ranked_by_walk() { wanted.into() } else { nearest };
+        let first = if plan.is_ranked_by_walk { wanted.into() } else { nearest };
         self.met.clear();
         self.go_ahead(field, &mut walk, near, first);
         // What else has to be made ready is, while the memory looks for the rows of those who were met.
@@ -124,7 +121,7 @@ impl Searcher {
             self.begin_lanes(field, seed, wanted);
         }
         let likeness = self.group.likeness(plan).filter(|_| field.apart.is_empty());
-        if !plan.is_ranked_by_walk() {
+        if !plan.is_ranked_by_walk {
             self.meet(field, &mut walk, near, (nearest, likeness));
             // Some are met beyond those, as many as were met at a time: whoever does not fit is no reason to rank others.
             let mut players = 0;
@@ -194,8 +191,9 @@ impl Searcher {
     }
 
     /// One player is missing, and nearness by number is all that counts: the nearest who completes the match does.
-    fn fill_last(&mut self, field: Field<'_>, part: &Part, seed: Ref<'_>) -> Option<Found> {
-        let from = primary(field.plan, seed);
+    #[inline(never)]
+    fn fill_last(&mut self, field: Field<'_>, part: &Part, seed: Handle) -> Option<Found> {
+        let from = primary(field.plan, field.slab.get(seed));
         let filter = self.filter(field, part.room_to_ask(self.group.room_left(field.plan)));
         let base = self.group.members().len();
         let mut tried = 0;
@@ -204,7 +202,7 @@ impl Searcher {
         for met in walk.by_ref() {
             self.spots.keep(met.handle, met.spot);
             let card = Card::of(field.plan, met.handle, field.slab.get(met.handle));
-            if !self.group.members().contains(&met.handle) && self.add(field, &card) {
+            if !self.group.has(met.handle) && self.add(field, &card) {
                 if let Some(found) = self.complete(field) {
                     return Some(found);
                 }
@@ -219,8 +217,9 @@ impl Searcher {
     }
 
     /// Puts the first so many in the order of their summed distance to a seed, and of arrival among equals.
+    #[inline(never)]
     fn rank(&mut self, field: Field<'_>, (anchor, seed): (Handle, Ref<'_>), near: &mut Near, first: usize) {
-        let rank = Rank::new(field.plan, Card::of(field.plan, anchor, seed), seed, &mut self.slacks);
+        let rank = Rank::new(field.plan, &Card::of(field.plan, anchor, seed), seed, &mut self.slacks);
         let Near { cards, candidates } = near;
         let candidates = &mut candidates[..first];
         let card = |it: &Candidate| &cards[usize::from(it.card)];
@@ -263,7 +262,7 @@ impl Searcher {
             }
             for at in 0..self.met.len() {
                 let handle = self.met[at];
-                if self.group.members().contains(&handle) {
+                if self.group.has(handle) {
                     continue;
                 }
                 let row = field.slab.get(handle);
@@ -289,13 +288,15 @@ impl Searcher {
     }
 
     /// Adds whoever fits on the rest of the way.
+    #[cold]
+    #[inline(never)]
     fn fill_further(&mut self, field: Field<'_>, walk: &mut Walk<'_>) {
         while self.group.players() < self.group.room() {
             let room = self.group.room_left(field.plan);
             walk.narrow(self.filter(field, room), self.group.window());
             let joins = |met: &Met| {
                 let card = || Card::of(field.plan, met.handle, field.slab.get(met.handle));
-                !self.group.members().contains(&met.handle) && self.add(field, &card())
+                !self.group.has(met.handle) && self.add(field, &card())
             };
             if walk.find(joins).is_none() {
                 return;

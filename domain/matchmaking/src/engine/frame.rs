@@ -98,6 +98,7 @@ impl Frame {
 
     /// The rule that does not let a ticket in; `None` where it is the teams' room.
     #[cold]
+    #[inline(never)]
     pub(super) fn refusing(&self, plan: &Plan, card: &Card) -> Option<Rule> {
         if !self.is_near(card) {
             plan.primary.map(Rule::Number)
@@ -128,6 +129,12 @@ const fn is_enough(shared: u64, need: u16) -> bool {
     match need {
         0 => true,
         1 => shared != 0,
-        need => shared.count_ones() >= need as u32,
+        need => is_enough_of_many(shared, need),
     }
+}
+
+#[cold]
+#[inline(never)]
+const fn is_enough_of_many(shared: u64, need: u16) -> bool {
+    shared.count_ones() >= need as u32
 }

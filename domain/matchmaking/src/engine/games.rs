@@ -55,9 +55,14 @@ impl Games {
     /// A ticket leaves, as a rule one of players.
     #[inline]
     pub(super) fn remove(&mut self, handle: Handle) {
-        if !self.is_empty()
-            && let Some((arrival, _)) = self.games.remove(&handle)
-        {
+        if !self.is_empty() {
+            self.remove_one(handle);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_one(&mut self, handle: Handle) {
+        if let Some((arrival, _)) = self.games.remove(&handle) {
             self.by_arrival.remove(&arrival);
         }
     }

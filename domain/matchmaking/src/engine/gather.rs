@@ -8,6 +8,7 @@ use core::ops::Range;
 use super::block::Filter;
 use super::card::Card;
 use super::census::{Census, Marked};
+use super::lanes::LANES_MAX;
 use super::plan::{Plan, Similarity};
 use super::pool::Part;
 use super::search::{Field, Searcher};
@@ -82,14 +83,17 @@ impl Searcher {
 
     /// Whether a search could find a match, as far as can be known from the index and from those within reach, whom a filter with so much
     /// room lets through.
+    #[inline(never)]
     pub(super) fn could_find(
         &mut self,
         field: Field<'_>,
         part: &Part,
         (filter, room): (&Filter, u8),
-        lanes: &[Marked],
     ) -> bool {
         let plan = field.plan;
+        let mut lanes = [(None, None); LANES_MAX];
+        let count = self.lanes.marks().zip(&mut lanes).map(|(lane, into)| *into = lane).count();
+        let lanes: &[Marked] = &lanes[..count];
         // Those who are in the group already are counted with the others.
         let members = self.group.members().iter().map(|handle| field.slab.get(*handle).shape());
         let counted = members.filter(|it| it.kind == Kind::Ordinary && it.players <= room);
@@ -99,7 +103,7 @@ impl Searcher {
             return true;
         };
         census.enough().any(|lane| {
-            let is_other = |handle: &Handle| !self.group.members().contains(handle);
+            let is_other = |handle: &Handle| !self.group.has(*handle);
             let those = census.of_lane(lanes[lane]).filter(is_other);
             self.standers.clear();
             self.standers.extend(those.map(|handle| Stander::of_row(plan, handle, field.slab.get(handle))));

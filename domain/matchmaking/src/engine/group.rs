@@ -8,6 +8,7 @@
 
 use alloc::vec::Vec;
 
+use super::block::below;
 use super::card::Card;
 use super::filling::Filling;
 use super::frame::Frame;
@@ -58,17 +59,19 @@ impl Group {
     pub(super) fn likeness(&self, plan: &Plan) -> Option<Likeness> {
         let frame = self.frame();
         let is_simple = self.members.len() == 1 && !frame.has_backfill && frame.need <= 1;
-        (is_simple && self.judges_all(plan)).then(|| {
-            let fits = |players: &u8| self.has_room_for(plan, *players);
-            let sizes = (1..=self.room_left(plan).min(63)).filter(fits);
-            Likeness {
-                step: frame.eldest_step,
-                regions: frame.regions,
-                shared: frame.shared,
-                players: frame.players,
-                sizes: sizes.fold(0, |sizes, players| sizes | 1 << players),
-            }
+        (is_simple && self.judges_all(plan)).then(|| Likeness {
+            step: frame.eldest_step,
+            regions: frame.regions,
+            shared: frame.shared,
+            players: frame.players,
+            sizes: self.sizes_beside_one(plan),
         })
+    }
+
+    /// Of its only ticket: which sizes one more may have, one bit each.
+    fn sizes_beside_one(&self, plan: &Plan) -> u64 {
+        let frame = self.frame();
+        plan.beside(frame.players) & below(usize::from(frame.room - frame.players) + 1)
     }
 
     /// One was [let in](Likeness::lets_in) without asking the group.
@@ -92,13 +95,13 @@ impl Group {
         if let Err(rule) = self.push_rest(plan, slab, card) {
             return self.refuse(plan, Some(rule));
         }
-        let mut frame = *self.frame();
-        frame.take(plan, card);
+        let (before, members) = (self.frames.len() - 1, self.members.len());
+        self.frames.extend_from_within(before..);
+        self.frames[before + 1].take(plan, card);
         // The first has nobody to fit.
-        if !self.members.is_empty() {
+        if members > 0 {
             self.judged.candidate_fits();
         }
-        self.frames.push(frame);
         self.members.push(card.handle);
         true
     }
@@ -183,6 +186,7 @@ impl Group {
     }
 
     /// Seats who plays already in the game that was added last; says whether two teams have room for them.
+    #[inline(never)]
     pub(super) fn seat(&mut self, plan: &Plan, game: &Game) -> bool {
         let Some(frame) = self.frames.last_mut() else { return false };
         let first = game.seated.first().copied().unwrap_or(0);
@@ -195,17 +199,23 @@ impl Group {
     pub(super) fn room_left(&self, plan: &Plan) -> u8 {
         let frame = self.frame();
         let left = frame.room - frame.players;
-        let Some((first, second)) = plan.pair else { return left };
-        let fits = |players: &u8| self.has_room_for(plan, *players);
+        let Some(pair) = plan.pair else { return left };
+        if self.members.len() == 1 && !frame.has_backfill {
+            self.sizes_beside_one(plan).checked_ilog2().unwrap_or(0) as u8
+        } else {
+            self.room_left_of_pair(plan, pair)
+        }
+    }
+
+    #[inline(never)]
+    fn room_left_of_pair(&self, plan: &Plan, (first, second): (u64, u64)) -> u8 {
+        let frame = self.frame();
+        let left = frame.room - frame.players;
+        let fits =
+            |more: &u8| frame.splits_with(*more) & plan.splits(frame.players.saturating_add(*more)) != 0;
         // Nobody comes with more than a team holds.
         let most = u8::try_from(first.max(second)).map_or(left, |most| most.min(left));
         (1..=most).rev().find(fits).unwrap_or(0)
-    }
-
-    /// Whether two teams have room for so many more together.
-    fn has_room_for(&self, plan: &Plan, players: u8) -> bool {
-        let frame = self.frame();
-        frame.splits_with(players) & plan.splits(frame.players.saturating_add(players)) != 0
     }
 
     /// The primary numbers that one more ticket may have.
@@ -225,6 +235,18 @@ impl Group {
 
     pub(super) fn frame(&self) -> &Frame {
         &self.frames[self.frames.len() - 1]
+    }
+
+    /// Whether a ticket is in it.
+    #[inline]
+    pub(super) fn has(&self, ticket: Handle) -> bool {
+        // As a rule there is one, and searching many at a time would be more code.
+        for member in &self.members {
+            if *member == ticket {
+                return true;
+            }
+        }
+        false
     }
 
     /// The tickets, in the order they were added.
@@ -268,7 +290,15 @@ impl Group {
     pub(super) fn first_set<'a>(&'a self, layout: &Layout) -> Option<(&'a [u64], u64)> {
         layout.sets.first()?;
         let own = || (core::slice::from_ref(&self.frame().shared), self.frame().need.into());
+        if self.rest.is_none() {
+            return Some(own());
+        }
         Some(self.rest.first_list(layout, self.members.len()).unwrap_or_else(own))
+    }
+
+    /// Whether it asks by rules that few queues have.
+    pub(super) const fn asks_the_rest(&self) -> bool {
+        !self.rest.is_none()
     }
 
     /// The text that a rule of its tickets asks of others.

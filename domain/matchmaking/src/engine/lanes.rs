@@ -3,6 +3,7 @@
 //! lane whole, so counting players by lane says, before any group is tried, which of them can become a match.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use super::block::Mark;
 use super::card::Card;
@@ -125,7 +126,7 @@ impl Lanes {
             self.regions.extend(bits(group.regions()));
             self.regions.sort_unstable_by(|one, other| {
                 let by_latency = seed.latency(*one as usize).cmp(&seed.latency(*other as usize));
-                by_latency.then_with(|| regions.text(*one).cmp(&regions.text(*other)))
+                by_latency.then_with(|| by_name(regions, *one, *other))
             });
         }
         self.values.clear();
@@ -137,7 +138,7 @@ impl Lanes {
             if self.regions.len().max(1) * count as usize <= most {
                 let words = (0_u32..).zip(shared);
                 self.values.extend(words.flat_map(|(at, word)| bits(*word).map(move |bit| at * 64 + bit)));
-                self.values.sort_unstable_by(|one, other| values.text(*one).cmp(&values.text(*other)));
+                self.values.sort_unstable_by(|one, other| by_name(values, *one, *other));
             }
         }
         self.empty();
@@ -281,7 +282,7 @@ impl Lanes {
             *sums = 1;
         }
         let later = &met[usize::from(*summed)..];
-        for at in members(lane, later, |it| it.lanes) {
+        for at in members(lane, later) {
             *sums |= *sums << later[at].players;
         }
         // No more are met than are kept.
@@ -319,6 +320,23 @@ impl Lanes {
     }
 }
 
+/// Puts one of a few where it belongs among those that are in order. It takes less code than sorting all of them.
+pub(super) fn put_before<T: Copy>(those: &mut Vec<T>, one: T, is_before: impl Fn(&T) -> bool) {
+    those.push(one);
+    let mut at = those.len() - 1;
+    while at > 0 && is_before(&those[at - 1]) {
+        those[at] = those[at - 1];
+        at -= 1;
+    }
+    those[at] = one;
+}
+
+/// The order of two by their names.
+#[inline(never)]
+pub(super) fn by_name(names: &Interner, one: u32, other: u32) -> Ordering {
+    names.text(one).cmp(&names.text(other))
+}
+
 /// More players than are ever met.
 const NEVER: u16 = u16::MAX;
 /// How many lanes are counted at a time.
@@ -345,15 +363,16 @@ fn of_those_due(counts: &[u16; COUNTED], due: &[u16; COUNTED], lanes: u8) -> u8 
 
 /// Who of some is in a lane, by the lanes of each; of 128 at most. All are asked without a branch, since lanes are as they come: only those
 /// who are there cost a turn.
-pub(super) fn members<T, F: Fn(&T) -> u64>(
-    lane: u32,
-    those: &[T],
-    lanes: F,
-) -> impl Iterator<Item = usize> + Clone + use<T, F> {
+pub(super) fn members(lane: u32, those: &[Candidate]) -> impl Iterator<Item = usize> + Clone + use<> {
     let (first, others) = those.split_at(those.len().min(LANES_MAX));
-    let is_there = |those: &[T]| those.iter().rev().fold(0, |all, it| all << 1 | lanes(it) >> lane & 1);
-    let (first, others) = (is_there(first), is_there(others));
-    bits(first).chain(bits(others).map(|at| at + u64::BITS)).map(|at| at as usize)
+    let others = if others.is_empty() { 0 } else { are_there(lane, others) };
+    bits(are_there(lane, first)).chain(bits(others).map(|at| at + u64::BITS)).map(|at| at as usize)
+}
+
+/// Which of some are in a lane, one bit each. One for all who ask: each copy would be more code to be read for every match.
+#[inline(never)]
+fn are_there(lane: u32, those: &[Candidate]) -> u64 {
+    those.iter().rev().fold(0, |all, it| all << 1 | it.lanes >> lane & 1)
 }
 
 /// The bits that are set, from the lowest on.

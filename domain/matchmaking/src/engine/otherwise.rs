@@ -12,6 +12,7 @@ const ADDED: u32 = 16;
 
 impl Searcher {
     /// "If no valid group can be formed, the service removes the last-added ticket and tries the next candidate."
+    #[inline(never)]
     pub(super) fn fill_otherwise(&mut self, field: Field<'_>, near: &Near) -> Option<Found> {
         let wanted = field.plan.min.saturating_sub(self.group.players());
         let mut lane = core::mem::take(&mut self.lane);

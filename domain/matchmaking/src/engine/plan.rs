@@ -37,6 +37,8 @@ pub(super) struct Plan {
     /// Of two such teams: for each number of players that both have together, which numbers the first can have, one bit each. Of
     /// others nothing is asked, and any will do.
     splits: [u64; SPLITS],
+    /// The sizes that have room beside one ticket, by the players of that, one bit each: all that there are where teams ask nothing.
+    beside: [u64; BESIDE],
     /// Of two small teams: what both may have, as [sides] are put down.
     pub cells: Option<u64>,
     /// "A large party is defined as at least half of the maximum team's size"; one player alone is no party.
@@ -53,10 +55,14 @@ pub(super) struct Plan {
     /// Whether a step allows no difference by number. In most queues none does, and nobody is asked.
     pub asks_equals: bool,
     pub gather: Gather,
+    /// Whether the walk along the primary number meets candidates in the order of their summed distance.
+    pub is_ranked_by_walk: bool,
 }
 
 /// More than a match has players.
 const SPLITS: usize = 128;
+/// More than a ticket has players of whom a word can count two teams.
+const BESIDE: usize = 64;
 
 /// What one step allows by the primary number and the first list.
 #[derive(Debug, Clone, Copy)]
@@ -196,6 +202,7 @@ impl Plan {
                 _ => None,
             },
             splits: [u64::MAX; SPLITS],
+            beside: [u64::MAX; BESIDE],
             cells: match &spec.teams[..] {
                 [first, second] if first.max.max(second.max) <= u32::from(sides::MOST) => Some(sides::cells(
                     small(first.min)..=small(first.max),
@@ -209,9 +216,11 @@ impl Plan {
             steps: Vec::new(),
             asks_equals: false,
             gather: spec.gather,
+            is_ranked_by_walk: false,
         };
         if let Some(pair) = plan.pair {
             plan.splits = core::array::from_fn(|players| splits(pair, players as u64));
+            plan.beside = core::array::from_fn(|players| plan.sizes_beside(players as u8));
         }
         for rule in &spec.rules {
             plan.rules.push(match rule.kind {
@@ -261,11 +270,11 @@ impl Plan {
             })
             .collect();
         plan.asks_equals = plan.steps.iter().any(|step| step.reach == 0);
+        plan.is_ranked_by_walk = plan.is_ranked_by_number_alone();
         plan
     }
 
-    /// Whether the walk along the primary number meets candidates in the order of their summed distance.
-    pub(super) fn is_ranked_by_walk(&self) -> bool {
+    fn is_ranked_by_number_alone(&self) -> bool {
         self.numbers.len() <= 1
             && self.texts.iter().all(|rule| rule.reach == Reach::Divides)
             && self.sets.is_empty()
@@ -279,13 +288,27 @@ impl Plan {
         self.splits[players as usize % SPLITS]
     }
 
+    /// Which sizes have room beside one ticket of so many players, one bit each.
+    #[inline]
+    pub(super) const fn beside(&self, players: u8) -> u64 {
+        self.beside[players as usize % BESIDE]
+    }
+
+    fn sizes_beside(&self, players: u8) -> u64 {
+        let first = 1 | 1 << players;
+        let fits = |more: &u8| (first | first << more) & self.splits(players + more) != 0;
+        (1..BESIDE as u8).filter(fits).fold(0, |sizes, more| sizes | 1 << more)
+    }
+
     /// Whether the best matches of all that are due can be told at once: where those who come are gathered, and which neighbours in the
     /// order of one number are a match is all that rules between tickets ask.
     pub(super) fn is_batched(&self) -> bool {
-        self.gather != Gather::NONE
-            && self.min == self.max
-            && self.numbers.len() == 1
-            && self.is_ranked_by_walk()
+        self.gather != Gather::NONE && self.asks_one_number()
+    }
+
+    #[inline(never)]
+    const fn asks_one_number(&self) -> bool {
+        self.min == self.max && self.numbers.len() == 1 && self.is_ranked_by_walk
     }
 
     /// Where a ticket stands in a step.
@@ -297,6 +320,7 @@ impl Plan {
         }
     }
 
+    #[inline(never)]
     fn is_exact(&self, row: Ref<'_>, step: u16) -> bool {
         self.steps[usize::from(step)].reach == 0 && row.primary() != WILD
     }
@@ -403,7 +427,34 @@ fn restricting<T: Threshold>(expansion: &Expansion<T>, at: u32, optional: bool) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::spec_of;
     use super::*;
+    use crate::spec::TeamSpec;
+
+    /// Against seating both tickets in every way.
+    #[test]
+    fn sizes_beside_one_ticket_are_those_that_two_teams_have_room_for() {
+        for (first, second) in [(5_u32, 5_u32), (3, 7), (1, 2), (12, 20)] {
+            let teams = [("red", first), ("blue", second)];
+            let teams = teams.map(|(name, max)| TeamSpec { name: name.into(), min: 1, max }).to_vec();
+            let plan = Plan::new(&spec_of(2..=first + second, teams, Vec::new()));
+            for one in 1..=first.max(second) {
+                let have_room = |other: u32| {
+                    let ways = [(one + other, 0), (one, other), (other, one), (0, one + other)];
+                    ways.iter().any(|(of_first, of_second)| *of_first <= first && *of_second <= second)
+                };
+                for other in 1..64 {
+                    assert_eq!(
+                        plan.beside(one as u8) >> other & 1 == 1,
+                        have_room(other),
+                        "{one} and {other} on {first} and {second}"
+                    );
+                }
+            }
+        }
+        let plan = Plan::new(&spec_of(2..=10, Vec::new(), Vec::new()));
+        assert_eq!(plan.beside(1), u64::MAX, "without teams all have");
+    }
 
     #[test]
     fn both_of_two_teams_have_room_for_theirs() {

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::hint::cold_path;
 
 use super::block::{Entry, Marks, Texts};
 use super::index::{Index, KEPT_MAX};
@@ -37,7 +38,10 @@ impl Parts {
     fn of(&self, plan: &Plan, row: Ref<'_>) -> Option<&Part> {
         match self {
             Self::One(part) => Some(part),
-            Self::Several(parts) => parts.get(&division(plan, row)),
+            Self::Several(parts) => {
+                cold_path();
+                one_of(parts, plan, row)
+            }
         }
     }
 
@@ -48,6 +52,11 @@ impl Parts {
             Self::Several(parts) => parts.get_mut(&division(plan, row)),
         }
     }
+}
+
+#[inline(never)]
+fn one_of<'a>(parts: &'a BTreeMap<Vec<u64>, Part>, plan: &Plan, row: Ref<'_>) -> Option<&'a Part> {
+    parts.get(&division(plan, row))
 }
 
 /// Tickets that could meet.
@@ -62,8 +71,8 @@ pub(super) struct Part {
     sizes: [u32; 128],
     /// The most players of one of them.
     largest: u8,
-    /// Which sums of players can be made of the tickets there are, at least one of them.
-    reachable: u128,
+    /// Beside which ticket others can make a match by their sizes alone, by the players of that ticket, one bit each.
+    promising: u128,
     /// For each total how many ordinary tickets add something to it.
     adding: Vec<u32>,
 }
@@ -76,7 +85,7 @@ impl Part {
             backfill: Index::new(totals),
             sizes: [0; 128],
             largest: 0,
-            reachable: 0,
+            promising: 0,
             adding: alloc::vec![0; totals],
         }
     }
@@ -88,11 +97,15 @@ impl Part {
     /// Whether others could complete a match around a ticket at all, by sizes and totals alone. It spares the search among
     /// many look-alikes that can never match.
     pub(super) fn is_promising(&self, plan: &Plan, row: Ref<'_>) -> bool {
-        let sums = self.reachable << row.shape().players;
-        let sizes = (u128::MAX << plan.min) & ((1_u128 << (plan.max + 1)) - 1);
-        let totals = plan.totals.iter().enumerate();
-        sums & sizes != 0
-            && totals.into_iter().all(|(rule, it)| self.adding[rule] > 0 || row.total(rule) >= it.min_ever)
+        self.promising >> row.shape().players & 1 == 1
+            && (plan.totals.is_empty() || self.could_total(plan, row))
+    }
+
+    /// Whether others could make up what a ticket lacks by rules on sums.
+    #[inline(never)]
+    fn could_total(&self, plan: &Plan, row: Ref<'_>) -> bool {
+        let mut totals = plan.totals.iter().enumerate();
+        totals.all(|(rule, it)| self.adding[rule] > 0 || row.total(rule) >= it.min_ever)
     }
 
     /// What room is asked about among ordinary tickets: where all of them have room, nobody is asked for their size.
@@ -101,6 +114,7 @@ impl Part {
     }
 
     /// Whether a ticket can meet nobody, since no other has its number.
+    #[inline(never)]
     pub(super) fn is_alone(&self, plan: &Plan, row: Ref<'_>) -> bool {
         let shape = row.shape();
         plan.stands(row, shape.step) == Stand::Exact
@@ -172,19 +186,24 @@ impl Part {
         self.exact.let_in(slab, Some(equals));
     }
 
+    /// There are few of a size: what sizes there are, and what they make together, may be others now.
+    #[cold]
+    #[inline(never)]
+    fn tell_few(&mut self, plan: &Plan) {
+        let largest = self.sizes.iter().rposition(|count| *count > 0);
+        self.largest = largest.and_then(|players| u8::try_from(players).ok()).unwrap_or(0);
+        self.promising = promising(plan, reachable(&self.sizes, plan.max.into()));
+    }
+
     #[inline(always)]
     fn count(&mut self, plan: &Plan, row: Ref<'_>, change: impl Fn(&mut u32)) {
         let players = usize::from(row.shape().players);
         let before = self.sizes[players];
         change(&mut self.sizes[players]);
-        if before.min(self.sizes[players]) == 0 {
-            let largest = self.sizes.iter().rposition(|count| *count > 0);
-            self.largest = largest.and_then(|players| u8::try_from(players).ok()).unwrap_or(0);
-        }
+        let fewest = before.min(self.sizes[players]) as usize;
         // Beyond so many of a size more of it make no other sum that is of interest.
-        let most = plan.max.into();
-        if (before.min(self.sizes[players]) as usize + 1) * players <= most {
-            self.reachable = reachable(&self.sizes, most);
+        if fewest == 0 || (fewest + 1) * players <= plan.max.into() {
+            self.tell_few(plan);
         }
         for (rule, adding) in self.adding.iter_mut().enumerate() {
             if row.total(rule) > 0 {
@@ -209,6 +228,12 @@ fn reachable(sizes: &[u32; 128], most: usize) -> u128 {
         }
     }
     sums & !1
+}
+
+/// Beside tickets of how many players some of these sums make a match.
+fn promising(plan: &Plan, sums: u128) -> u128 {
+    let sizes = (u128::MAX << plan.min) & ((1_u128 << (plan.max + 1)) - 1);
+    (1..=plan.max).fold(0, |all, players| all | u128::from(sums << players & sizes != 0) << players)
 }
 
 impl Pool {
@@ -312,14 +337,20 @@ impl Pool {
     pub(super) fn remove(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>, spot: Option<Spot>) {
         match &mut self.parts {
             Parts::One(part) => part.remove(plan, slab, row, spot),
-            Parts::Several(parts) => {
-                let division = division(plan, row);
-                let Some(part) = parts.get_mut(&division) else { return };
-                part.remove(plan, slab, row, spot);
-                if part.len() == 0 {
-                    parts.remove(&division);
-                }
+            Parts::Several(_) => {
+                cold_path();
+                self.remove_of_several(plan, slab, row, spot);
             }
+        }
+    }
+
+    #[inline(never)]
+    fn remove_of_several(&mut self, plan: &Plan, slab: &Slab, row: Ref<'_>, spot: Option<Spot>) {
+        let (division, Parts::Several(parts)) = (division(plan, row), &mut self.parts) else { return };
+        let Some(part) = parts.get_mut(&division) else { return };
+        part.remove(plan, slab, row, spot);
+        if part.len() == 0 {
+            parts.remove(&division);
         }
     }
 
@@ -403,3 +434,26 @@ fn entry(plan: &Plan, row: Ref<'_>, stand: Stand, handle: Handle) -> Entry {
 }
 
 const _: () = assert!(WILD == i64::MIN, "tickets without a number come first in every index");
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::spec_of;
+    use super::*;
+
+    /// Three or four players: ones and twos beside a pair, nobody beside three of them.
+    #[test]
+    fn whoever_others_can_make_a_match_with_is_promising() {
+        let plan = Plan::new(&spec_of(3..=4, Vec::new(), Vec::new()));
+        let beside = |those: &[usize]| {
+            let mut sizes = [0; 128];
+            those.iter().for_each(|players| sizes[*players] += 1);
+            let promising = promising(&plan, reachable(&sizes, plan.max.into()));
+            (0..128).filter(|players| promising >> players & 1 == 1).collect::<Vec<_>>()
+        };
+        assert_eq!(beside(&[]), []);
+        assert_eq!(beside(&[2]), [1, 2]);
+        assert_eq!(beside(&[1, 1]), [1, 2, 3]);
+        assert_eq!(beside(&[3]), [1]);
+        assert_eq!(beside(&[9]), []);
+    }
+}

@@ -14,7 +14,9 @@ pub(super) struct Rank<'a> {
     plan: &'a Plan,
     limits: &'a Row,
     seed: Ref<'a>,
-    own: Card,
+    /// Of the seed's card.
+    number: i64,
+    values: u64,
     cards: Option<ByCards>,
     /// Of each region that the seed can play in.
     slacks: &'a [Slack],
@@ -39,7 +41,7 @@ struct ByCards {
 
 impl<'a> Rank<'a> {
     /// Around a seed, by its limits.
-    pub(super) fn new(plan: &'a Plan, own: Card, seed: Ref<'a>, slacks: &'a mut Vec<Slack>) -> Self {
+    pub(super) fn new(plan: &'a Plan, own: &Card, seed: Ref<'a>, slacks: &'a mut Vec<Slack>) -> Self {
         let limits = plan.row(seed.shape().step);
         let lists = plan.sets.len() == usize::from(seed.first_list().is_some());
         let others = plan.texts.len() + plan.totals.len();
@@ -62,7 +64,7 @@ impl<'a> Rank<'a> {
                 slack: limits.latency_scale.saturating_sub(seed.latency(region as usize).into()),
             }));
         }
-        Self { plan, limits, seed, own, cards, slacks }
+        Self { plan, limits, seed, number: own.number, values: own.values, cards, slacks }
     }
 
     /// "`totalDistance = Σ (rule.Weight × rule.Distance)`".
@@ -81,13 +83,12 @@ impl<'a> Rank<'a> {
         if let Some((weight, limit)) = cards.number
             && card.number != WILD
         {
-            sum +=
-                weight * distance::difference((self.own.number - card.number).unsigned_abs() as f64, limit);
+            sum += weight * distance::difference(((self.number - card.number) as f64).abs(), limit);
         }
         if let Some(weight) = cards.list
             && !card.fits_any_list
         {
-            sum += weight * distance::set((self.own.values & card.values).count_ones());
+            sum += weight * distance::set((self.values & card.values).count_ones());
         }
         sum
     }
@@ -107,6 +108,7 @@ impl<'a> Rank<'a> {
         f64::from(self.slacks.iter().map(within).sum::<u32>()) / f64::from(allowed)
     }
 
+    #[inline(never)]
     fn between_rows(&self, candidate: Ref<'_>) -> f64 {
         let Self { plan, limits, seed, .. } = self;
         let mut sum = 0.0;

@@ -96,6 +96,7 @@ impl Rest {
     }
 
     /// What so many tickets share of the first list, and how much of it they have to; `None` where it is not here.
+    #[inline(never)]
     pub(super) fn first_list(&self, layout: &Layout, members: usize) -> Option<(&[u64], u64)> {
         let (_, words) = *layout.sets.first().filter(|_| self.first_list)?;
         let at = members * self.stride + self.sets;

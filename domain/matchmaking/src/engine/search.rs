@@ -4,6 +4,7 @@
 //! group is begun, and [filled](Searcher::fill) around one of its tickets.
 
 use alloc::vec::Vec;
+use core::hint::cold_path;
 
 use super::apart::Apart;
 use super::block::{Filter, Texts};
@@ -116,33 +117,47 @@ impl Searcher {
         let part = field.pool.part(field.plan, row)?;
         self.looks = LOOKS_MAX;
         self.seats.steps = Steps::default();
-        if field.plan.asks_equals && field.games.is_empty() && part.is_alone(field.plan, row) {
+        if field.plan.asks_equals && part.is_alone(field.plan, row) && field.games.is_empty() {
             return None;
         }
         if !self.begin(field, &[anchor]) {
             return None;
         }
-        let found = match row.shape().kind {
-            Kind::Backfill => field.pool.parts_for(field.plan, row).into_iter().find_map(|part| {
-                if self.begin(field, &[anchor]) { self.fill(field, part, anchor) } else { None }
-            }),
-            Kind::Ordinary => self.join_game(field, part, anchor).or_else(|| {
-                let begun = self.group.members() == [anchor] || self.begin(field, &[anchor]);
-                if !begun || !part.is_promising(field.plan, row) {
-                    return None;
-                }
-                if primary(field.plan, row) == WILD {
-                    self.fill_by_pivots(field, part, anchor)
-                } else {
-                    self.fill(field, part, anchor)
-                }
-            }),
+        let mut found = match row.shape().kind {
+            Kind::Backfill => self.fill_game(field, anchor),
+            Kind::Ordinary if field.games.is_empty() => self.fill_anew(field, part, anchor),
+            Kind::Ordinary => self.join_or_fill(field, part, anchor),
         };
         self.nobody_lately = if found.is_none() { REMEMBERED } else { self.nobody_lately.saturating_sub(1) };
         if found.is_none() && self.looks == 0 {
             self.exhausted += 1;
         }
-        found.map(|found| Found { seed: anchor, ..found })
+        if let Some(found) = &mut found {
+            found.seed = anchor;
+        }
+        found
+    }
+
+    /// A match of players alone, around a ticket that is the group.
+    #[inline(always)]
+    fn fill_anew(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
+        let row = field.slab.get(anchor);
+        if !part.is_promising(field.plan, row) {
+            None
+        } else if primary(field.plan, row) == WILD {
+            self.fill_by_pivots(field, part, anchor)
+        } else {
+            self.fill(field, part, anchor)
+        }
+    }
+
+    /// The match around a ticket, where games wait.
+    #[inline(never)]
+    fn join_or_fill(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
+        if let Some(found) = self.join_game(field, part, anchor) {
+            return Some(found);
+        }
+        if self.begin(field, &[anchor]) { self.fill_anew(field, part, anchor) } else { None }
     }
 
     /// What the last search took besides walking once through who is near, in candidates looked at.
@@ -186,6 +201,7 @@ impl Searcher {
     }
 
     /// Whether teams have room for all of the group, of whom the last came as so many.
+    #[inline(never)]
     fn have_room(&mut self, field: Field<'_>, players: u8) -> bool {
         let before = self.group.members().len() - 1;
         // Where those before had none for one of a size, they have none for a larger one.
@@ -199,11 +215,17 @@ impl Searcher {
         have_room
     }
 
+    /// The match around a game.
+    #[inline(never)]
+    fn fill_game(&mut self, field: Field<'_>, game: Handle) -> Option<Found> {
+        let parts = field.pool.parts_for(field.plan, field.slab.get(game));
+        parts
+            .into_iter()
+            .find_map(|part| if self.begin(field, &[game]) { self.fill(field, part, game) } else { None })
+    }
+
     /// "Backfill tickets are given priority during searching": an ordinary ticket first looks for a game that goes on.
     fn join_game(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
-        if field.games.is_empty() {
-            return None;
-        }
         let from = primary(field.plan, field.slab.get(anchor));
         let window = self.group.window();
         let mut games = core::mem::take(&mut self.games);
@@ -238,6 +260,7 @@ impl Searcher {
 
     /// A ticket that fits any number meets others like itself first, and has none to walk on from: then it borrows those of the first it meets
     /// who have one.
+    #[inline(never)]
     fn fill_by_pivots(&mut self, field: Field<'_>, part: &Part, anchor: Handle) -> Option<Found> {
         let window = self.group.window();
         let filter = self.filter(field, self.group.room_left(field.plan));
@@ -267,10 +290,18 @@ impl Searcher {
             Some((shared, need)) if need > 0 => Some(shared.iter().fold(0, |all, word| all | word)),
             Some(_) | None => None,
         };
+        let (texts, totals) =
+            if self.group.asks_the_rest() { self.rest_asked(field) } else { (Texts::NONE, Vec::new()) };
+        Filter::new(room, self.group.regions(), values, texts, totals)
+    }
+
+    /// The same by rules that few queues have.
+    #[inline(never)]
+    fn rest_asked(&self, field: Field<'_>) -> (Texts, Vec<i64>) {
         let totals = field.plan.totals.iter().enumerate();
         let totals = totals.map(|(rule, it)| it.max_ever - self.group.total(rule)).collect();
         let text = field.plan.marked_text.and_then(|rule| self.group.text_asked(rule));
-        Filter::new(room, self.group.regions(), values, text.map_or(Texts::NONE, Texts::of), totals)
+        (text.map_or(Texts::NONE, Texts::of), totals)
     }
 
     /// Hands the teams' question to whoever answers it.
@@ -287,6 +318,7 @@ impl Searcher {
             let row = field.slab.get(*handle);
             match row.shape().kind {
                 Kind::Backfill => {
+                    cold_path();
                     game = Some(*handle);
                     for sums in &field.games.game(Some(*handle)).loose {
                         self.units.push(1);
@@ -311,6 +343,7 @@ impl Searcher {
             seated_sums: &game.seated_sums,
             units: &self.units,
             unit_sums: &self.unit_sums,
+            larges: self.group.larges(),
             numbers: plan.team_numbers,
         };
         ask(&mut self.seats, &demand)

@@ -31,6 +31,8 @@ pub(super) struct Demand<'a> {
     pub units: &'a [u8],
     /// Their sums, by ticket and then by rule.
     pub unit_sums: &'a [i64],
+    /// How many of them are large parties, where those have to be alike.
+    pub larges: usize,
     /// How many rules compare averages.
     pub numbers: usize,
 }
@@ -65,7 +67,7 @@ struct Halves {
 impl Seats {
     /// Looks for a [seating](Self::found); says whether there is one that keeps the rules, and it was found within the budget.
     pub(super) fn seat(&mut self, demand: &Demand<'_>) -> bool {
-        let larges = (0..demand.units.len()).filter(|unit| demand.is_large(*unit)).count();
+        let larges = demand.larges;
         if demand.similarity == Similarity::Alike && larges > 0 && larges < demand.teams.len() {
             self.broken = Some(Rule::Similarity);
             return false;
@@ -197,15 +199,18 @@ impl Seats {
         let free = if twins { count.saturating_sub(1) } else { count };
         let first = count - free;
         // Most seatings have too many on one team: what else they are is not asked.
-        let coming: u8 = demand.units.iter().sum();
+        let strength =
+            |unit: usize| if demand.numbers > 0 { demand.unit_sums[unit * demand.numbers] } else { 0 };
+        let (mut coming, mut coming_sum) = (0, 0);
+        for unit in 0..count {
+            coming += demand.units[unit];
+            coming_sum += strength(unit);
+        }
         let all = self.players[0] + self.players[1] + coming;
         let [one, other] = [demand.teams[0], demand.teams[1]];
         let sizes = one.min.max(all.saturating_sub(other.max))..=one.max.min(all.saturating_sub(other.min));
-        let strength =
-            |unit: usize| if demand.numbers > 0 { demand.unit_sums[unit * demand.numbers] } else { 0 };
         let sums = |team: usize| if demand.numbers > 0 { self.sums[team * demand.numbers] } else { 0 };
-        let (mut players, mut sum) =
-            (self.players[0] + coming, sums(0) + (0..count).map(strength).sum::<i64>());
+        let (mut players, mut sum) = (self.players[0] + coming, sums(0) + coming_sum);
         let total = sum + sums(1);
         if *sizes.start() == *sizes.end()
             && *sizes.start() * 2 == all
@@ -373,6 +378,7 @@ mod tests {
                 seated_sums: &there_sums,
                 units: &players,
                 unit_sums: &sums,
+                larges: players.iter().filter(|players| **players >= large_from).count(),
                 numbers: 1,
             };
             let mut seats = Seats::default();

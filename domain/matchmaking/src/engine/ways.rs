@@ -100,14 +100,21 @@ impl<'a> Ground<'a> {
     #[inline]
     pub(super) fn next_up(&self, up: &mut Up<'a>) -> Head {
         if up.left == 0 {
-            // What follows is beyond the end already.
-            let last = up.block.number(up.block.len() - 1);
-            // It may begin past the end of its block.
-            return if last > up.until { Head::OVER } else { self.no_nearer_than(last.max(self.from)) };
+            return self.further_up(up);
         }
         let slot = up.left.trailing_zeros() as usize;
         up.left &= up.left - 1;
         if up.block.number(slot) > up.until { Head::OVER } else { self.head((up.run, up.at), up.block, slot) }
+    }
+
+    /// What is known of the next of an upward way without reading another block.
+    #[cold]
+    #[inline(never)]
+    fn further_up(&self, up: &Up<'a>) -> Head {
+        // What follows is beyond the end already.
+        let last = up.block.number(up.block.len() - 1);
+        // It may begin past the end of its block.
+        if last > up.until { Head::OVER } else { self.no_nearer_than(last.max(self.from)) }
     }
 
     /// The next entry of an upward way; `None` at its end.
@@ -216,6 +223,8 @@ impl<'a> Ground<'a> {
     }
 
     /// What is known of the next downwards without reading another block.
+    #[cold]
+    #[inline(never)]
     fn further_down(&self, down: &Down<'a>) -> Head {
         let number = match (down.equals.last, down.left.checked_ilog2()) {
             (Some((run, at, _)), _) => self.block(run, at).number(0),

@@ -31,19 +31,24 @@ impl Gather {
     /// The first moment to look at tickets that is not before another.
     #[must_use]
     pub const fn next_from(self, at: Timestamp) -> Timestamp {
-        match self.every() {
-            None => at,
-            Some(every) => Timestamp::from_unix_ms(at.unix_ms().div_ceil(every).saturating_mul(every)),
-        }
+        if self.ms == 0 { at } else { self.next_multiple(at) }
+    }
+
+    /// Apart from those who ask for it: few queues gather.
+    #[inline(never)]
+    const fn next_multiple(self, at: Timestamp) -> Timestamp {
+        let every = self.ms as u64;
+        Timestamp::from_unix_ms(at.unix_ms().div_ceil(every).saturating_mul(every))
     }
 
     /// The first moment to look at those who come at another. Whoever comes at such a moment itself waits for the next: others may come
     /// in the same millisecond, and be too late.
     #[must_use]
     pub const fn next_after(self, at: Timestamp) -> Timestamp {
-        match self.every() {
-            None => at,
-            Some(_) => self.next_from(Timestamp::from_unix_ms(at.unix_ms().saturating_add(1))),
+        if self.ms == 0 {
+            at
+        } else {
+            self.next_multiple(Timestamp::from_unix_ms(at.unix_ms().saturating_add(1)))
         }
     }
 
