@@ -1,7 +1,7 @@
 //! What a state goes back to, and so which of two a session goes on from (decision 0062).
 
-use crate::Epoch;
-use crate::state::StateId;
+use crate::state::{StateHash, StateId};
+use crate::{Epoch, Stamp, Tick};
 
 /// A state of a certified host: one host writes those of an epoch, in one chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,5 +51,13 @@ impl Descent {
     #[must_use]
     pub const fn ancestor(self) -> Ancestor {
         self.ancestor
+    }
+
+    /// The state of a certified host that it goes back to, as far as its name is known: less than that name, and more than any before it.
+    #[must_use]
+    pub(crate) const fn root(self) -> Self {
+        let Ancestor { epoch, number } = self.ancestor;
+        let id = StateId { stamp: Stamp::certified(epoch), number, tick: Tick(0), hash: StateHash(0) };
+        if self.id.is_of_side() { Self { ancestor: self.ancestor, id } } else { self }
     }
 }

@@ -130,6 +130,7 @@ impl<G: Guards> Session<G> {
             list_changed: None,
             counted: Counted::default(),
             held: State::default(),
+            certified: State::default(),
             early: Early::default(),
             opened: StateId::NONE,
             newest_event: StateId::NONE,

@@ -45,7 +45,7 @@ impl<G: Guards> Session<G> {
         let obeys = |contact: &Contact| contact.told == stamp && !self.is_of_other_side(contact);
         let obeying = self.contacts.iter().filter(|(_, it)| obeys(it) && !it.is_lost(now));
         obeying
-            .map(|(peer, contact)| (*peer, contact.holds))
+            .map(|(peer, contact)| (*peer, self.offered(contact.holds)))
             .filter(|(_, holds)| holds.id() < mine.id() && *holds > mine && self.is_believable(*holds))
             .filter(|(peer, _)| self.is_member(*peer))
             .collect()

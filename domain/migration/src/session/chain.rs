@@ -91,8 +91,10 @@ impl<G: Guards> Session<G> {
             self.forget_players();
         }
         let inputs = Arc::clone(&self.applied);
+        let before = self.certified_before(stamp);
         match self.held.write(stamp, piece, Arc::clone(&inputs)).map(|part| part.id) {
             Ok(id) => {
+                self.keep_certified_state(before);
                 if is_event {
                     self.newest_event = id;
                 }
@@ -176,15 +178,22 @@ impl<G: Guards> Session<G> {
         }
         // Under a lower name it can only be taken instead of what is held.
         let is_instead = is_wanted && outranks && newest < mine;
+        let before = self.certified_before(newest.stamp);
         let mut held = if is_instead { State::default() } else { core::mem::take(&mut self.held) };
         let taken = held.take(sent, |id, seal| !G::stands(Guard::Seal) || self.is_by_its_writer(id, seal));
         if !is_instead || taken == Taken::Newer {
             self.held = held;
         }
         if taken == Taken::Forged && is_wanted {
-            self.as_host(|reign| reign.gathering.distrust(from));
+            let is_unknown = self.is_of_unknown_side(theirs);
+            self.as_host(|reign| {
+                if is_unknown { reign.gathering.pass_over(from) } else { reign.gathering.distrust(from) }
+            });
         }
         let newer = taken == Taken::Newer;
+        if newer {
+            self.keep_certified_state(before);
+        }
         if from_host && taken == Taken::Early {
             self.early.keep(from, stamp, sent);
         }
@@ -231,18 +240,51 @@ impl<G: Guards> Session<G> {
             let (certificates, view) = ([certificate.clone()].into(), self.view().clone());
             self.send(to, Body::Announce(Announcement { certificates, view, cause: self.moved_by }));
         }
+        // Who was never on this side knows nobody who wrote its states, and can go on from what they go back to.
+        if self.may_be_given(to) && self.certified.id() > from {
+            self.send(to, Body::State(self.certified.after(from)));
+        }
         self.give_state(to, from);
     }
 
     /// Whoever was never let in is given nothing. That its host was let in this peer need not have heard.
     pub(super) fn give_state(&mut self, to: PeerId, from: StateId) {
-        if !self.hands_on() || !self.is_member(to) && to != self.leader() {
+        if !self.may_be_given(to) {
             return;
         }
         let sent = self.held.after(from);
         if !sent.parts.is_empty() {
             self.send(to, Body::State(sent));
         }
+    }
+
+    fn may_be_given(&self, to: PeerId) -> bool {
+        self.hands_on() && (self.is_member(to) || to == self.leader())
+    }
+
+    /// What is held, where that is a certified host's and a state of a side is to follow.
+    fn certified_before(&self, next: Stamp) -> Option<State> {
+        let held = self.held.id();
+        (next.fork > 0 && held != StateId::NONE && !held.is_of_side()).then(|| self.held.clone())
+    }
+
+    /// What was held before the newest state is kept while that is of a side.
+    fn keep_certified_state(&mut self, before: Option<State>) {
+        if let Some(before) = before {
+            self.certified = before;
+        } else if !self.held.id().is_of_side() {
+            self.certified = State::default();
+        }
+    }
+
+    /// Whether that is of a side that this peer was never on: it knows nobody who is to have sealed it, and nobody has lied.
+    fn is_of_unknown_side(&self, state: Descent) -> bool {
+        state.id().is_of_side() && self.writer(state.id().stamp).is_none()
+    }
+
+    /// What a new host can take of whoever says that it holds that: of an unknown side the state that it goes back to.
+    pub(super) fn offered(&self, holds: Descent) -> Descent {
+        if self.is_of_unknown_side(holds) && !self.names.knows(holds.id()) { holds.root() } else { holds }
     }
 
     /// Whether who holds that has it from a side that its host, who is at `at`, did not go on from: names rise along a chain, and whatever

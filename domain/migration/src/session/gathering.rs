@@ -22,6 +22,9 @@ const ASKED_AT_ONCE: usize = STANDBYS + 1;
 /// state of a megabyte takes that long at 2 Mbit/s.
 pub(super) const FETCHING_MAX: Duration = Duration::from_secs(5);
 
+/// How often whoever answers with that alone is asked.
+const ROOT_ROUNDS: u32 = 3;
+
 /// What a new host knows of those who say that they hold more than it does.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gathering {
@@ -56,6 +59,13 @@ impl Gathering {
         self.asked = Some(now);
         holders.iter().for_each(|peer| self.rounds.entry(*peer).or_insert((0, now)).0 += 1);
         holders
+    }
+
+    /// What that one sent is of a side that this peer knows nothing of. It may be asked again for what that goes back to: what it sends of that may be lost.
+    pub(super) fn pass_over(&mut self, peer: PeerId) {
+        if self.rounds.get(&peer).is_none_or(|(rounds, _)| *rounds >= ROOT_ROUNDS) {
+            self.distrust(peer);
+        }
     }
 
     /// Of how many something is known.

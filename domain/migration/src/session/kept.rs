@@ -18,7 +18,7 @@ pub struct Kept {
     pub inputs: usize,
     /// What others did, on its way into the game of a host.
     pub deeds: usize,
-    /// Bytes of the game: of the state that it holds, of its own inputs and of others'.
+    /// Bytes of the game: of the state that it holds and of the one that its side branched off from, of its own inputs and of others'.
     pub bytes: usize,
     /// Listeners.
     pub listeners: usize,
@@ -64,10 +64,15 @@ impl<G: Guards> Session<G> {
             peers: peers.into_iter().max().unwrap_or_default(),
             former: self.former.kept().max(self.replaced.len()),
             hosts: self.ballot.kept().max(self.heads.kept()),
-            states: self.names.kept().max(safe).max(self.held.parts().len()),
+            states: self
+                .names
+                .kept()
+                .max(safe)
+                .max(self.held.parts().len())
+                .max(self.certified.parts().len()),
             inputs,
             deeds,
-            bytes: self.held.bytes() + input_bytes + deed_bytes,
+            bytes: self.held.bytes() + self.certified.bytes() + input_bytes + deed_bytes,
             listeners: self.listeners.len(),
         }
     }

@@ -121,6 +121,8 @@ pub struct Session<G: Guards = Guarded> {
     counted: Counted,
     /// The newest state it holds: as host its own, as a standby its host's.
     held: State,
+    /// While that is of a side: the newest of a certified host that it held before.
+    certified: State,
     early: Early,
     /// As host: from which state it went on.
     opened: StateId,

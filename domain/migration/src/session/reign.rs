@@ -343,11 +343,10 @@ impl<G: Guards> Session<G> {
         let may_come = |peer: &PeerId, it: &Contact| self.is_member(*peer) && !is_of_another(it);
         let is_here = |(peer, it): (&PeerId, &Contact)| it.told == stamp || !may_come(peer, it);
         let all_here = self.contacts.iter().filter(may_live).all(is_here);
-        let claims =
-            self.contacts.iter().filter(|(peer, it)| it.holds.id() > mine && lives(it) && may_come(peer, it));
+        let claims = self.contacts.iter().filter(|(peer, it)| lives(it) && may_come(peer, it));
         let claims: Vec<(PeerId, Descent)> = claims
-            .map(|(peer, contact)| (*peer, contact.holds))
-            .filter(|(_, holds)| self.is_believable(*holds))
+            .map(|(peer, contact)| (*peer, self.offered(contact.holds)))
+            .filter(|(_, holds)| holds.id() > mine && self.is_believable(*holds))
             .collect();
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         let holders = reign.gathering.holders(claims);
