@@ -45,8 +45,9 @@ struct Worth {
 }
 
 impl Engine {
-    /// Of a queue [whose matches are told at once](super::plan::Plan::is_batched) those of all who are due with a ticket that is the next, if they were not looked for yet: after the games of their moment,
-    /// which come first, and before anybody takes the nearest.
+    /// The matches of all who are due with a ticket that is the next, of a queue [of which they can be told
+    /// together](super::plan::Plan::is_batched), if they were not looked for yet: after the games of their moment, which come first, and
+    /// before anybody takes the nearest.
     #[inline(never)]
     pub(super) fn look_at_batch(&mut self, next: Cursor) -> Option<Look> {
         let batch = Cursor::batch_of(next.at);

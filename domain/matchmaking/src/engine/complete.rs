@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::hint::cold_path;
 
-use super::lanes::{bits, by_name, put_before};
+use super::lanes::{bits, by_name};
 use super::search::{Field, Found, Searcher};
 use super::slab::{Kind, UNMEASURED};
 
@@ -56,23 +56,22 @@ impl Searcher {
         if field.plan.region.is_none() {
             return Vec::new();
         }
-        self.common.clear();
-        for region in bits(self.group.regions()) {
+        let judged = bits(self.group.regions()).filter_map(|region| {
+            let rows = self.group.members().iter().map(|handle| field.slab.get(*handle));
             let (mut measured, mut worst, mut sum) = (false, 0, 0_u32);
-            for handle in self.group.members() {
-                let latency = field.slab.get(*handle).latency(region as usize);
+            for latency in rows.map(|row| row.latency(region as usize)) {
                 measured |= latency != UNMEASURED;
                 worst = worst.max(latency);
                 sum += u32::from(latency);
             }
-            if measured {
-                put_before(&mut self.common, (worst, sum, region), |other| {
-                    (worst, sum) < (other.0, other.1)
-                        || ((worst, sum) == (other.0, other.1)
-                            && by_name(field.names.regions, region, other.2).is_lt())
-                });
-            }
-        }
+            measured.then_some((worst, sum, region))
+        });
+        self.common.clear();
+        self.common.extend(judged);
+        self.common.sort_unstable_by(|one, other| {
+            let by_latency = (one.0, one.1).cmp(&(other.0, other.1));
+            by_latency.then_with(|| by_name(field.names.regions, one.2, other.2))
+        });
         self.common.iter().map(|(_, _, region)| *region).collect()
     }
 }

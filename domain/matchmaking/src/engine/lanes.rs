@@ -320,18 +320,7 @@ impl Lanes {
     }
 }
 
-/// Puts one of a few where it belongs among those that are in order. It takes less code than sorting all of them.
-pub(super) fn put_before<T: Copy>(those: &mut Vec<T>, one: T, is_before: impl Fn(&T) -> bool) {
-    those.push(one);
-    let mut at = those.len() - 1;
-    while at > 0 && is_before(&those[at - 1]) {
-        those[at] = those[at - 1];
-        at -= 1;
-    }
-    those[at] = one;
-}
-
-/// The order of two by their names.
+/// The order of two by their names, which are seldom asked: most latencies differ.
 #[inline(never)]
 pub(super) fn by_name(names: &Interner, one: u32, other: u32) -> Ordering {
     names.text(one).cmp(&names.text(other))

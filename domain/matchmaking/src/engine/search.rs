@@ -117,7 +117,7 @@ impl Searcher {
         let part = field.pool.part(field.plan, row)?;
         self.looks = LOOKS_MAX;
         self.seats.steps = Steps::default();
-        if field.plan.asks_equals && part.is_alone(field.plan, row) && field.games.is_empty() {
+        if field.plan.asks_equals && field.games.is_empty() && part.is_alone(field.plan, row) {
             return None;
         }
         if !self.begin(field, &[anchor]) {
