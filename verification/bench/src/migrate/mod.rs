@@ -8,6 +8,7 @@ mod cost;
 mod field;
 mod wireless;
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use mainstay_wan::line::Line;
@@ -16,6 +17,11 @@ use serde_json::json;
 use self::field::{Field, Mandate, Words};
 use crate::report::percentile;
 use crate::{Failure, option, word};
+
+/// As many as a session has.
+const PLAYERS_MAX: u64 = 64;
+/// A day's worth of two players.
+const TIMES_MAX: u64 = 40_000;
 
 /// How a host goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +60,12 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         Some("json") => Told::Json,
         Some(other) => return Err(format!("-o {other}: json").into()),
     };
-    let players = usize::try_from(number("--players", 8)?)?;
+    let within = |name: &str, default: u64, allowed: RangeInclusive<u64>| match number(name, default)? {
+        count if allowed.contains(&count) => Ok::<_, Failure>(usize::try_from(count)?),
+        count => Err(format!("{name} {count}: {} to {}", allowed.start(), allowed.end()).into()),
+    };
+    // Somebody has to be left who goes on.
+    let players = within("--players", 8, 2..=PLAYERS_MAX)?;
     let settings = Settings { players, line, seed: number("--seed", 1)?, told };
     if arguments.iter().any(|it| it == "--cost") {
         return cost::run(&settings, Duration::from_secs(number("--seconds", 20)?));
@@ -69,7 +80,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         Some("graceful") => Cause::Graceful,
         Some(other) => return Err(format!("--cause {other}: power-cut or graceful").into()),
     };
-    migrate(&settings, cause, usize::try_from(number("--times", 200)?)?)
+    migrate(&settings, cause, within("--times", 200, 1..=TIMES_MAX)?)
 }
 
 impl Settings {
