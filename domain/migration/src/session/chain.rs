@@ -279,12 +279,13 @@ impl<G: Guards> Session<G> {
 
     /// Whether that is of a side that this peer was never on: it knows nobody who is to have sealed it, and nobody has lied.
     fn is_of_unknown_side(&self, state: Descent) -> bool {
-        state.id().is_of_side() && self.writer(state.id().stamp).is_none()
+        let id = state.id();
+        id.is_of_side() && self.writer(id.stamp).is_none() && !self.names.knows(id)
     }
 
     /// What a new host can take of whoever says that it holds that: of an unknown side the state that it goes back to.
     pub(super) fn offered(&self, holds: Descent) -> Descent {
-        if self.is_of_unknown_side(holds) && !self.names.knows(holds.id()) { holds.root() } else { holds }
+        if self.is_of_unknown_side(holds) { holds.root() } else { holds }
     }
 
     /// Whether who holds that has it from a side that its host, who is at `at`, did not go on from: names rise along a chain, and whatever
