@@ -75,9 +75,4 @@ impl Config {
             },
         })
     }
-
-    /// Whether this peer goes along where the session moves.
-    pub(crate) fn migrates(&self) -> bool {
-        self.support.of(self.migratable) == Migratable::Yes
-    }
 }

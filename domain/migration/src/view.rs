@@ -6,6 +6,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
+use crate::terms::Support;
 use crate::{ActorId, ChannelId, Epoch, PeerId, Signature, Stamp};
 
 /// How many peers a session has at most: CRYENGINE's lobby ends there too.
@@ -47,6 +48,9 @@ pub struct Roster {
     /// What each of them plays, where the game has said so: bound to who holds the key, never to a name (B10), and known to
     /// everybody who may be host next.
     pub actors: BTreeMap<PeerId, ActorId>,
+    /// Whether sessions of its lobby move, as the lobby told this host last: it may be set while they are played, and whoever misses this
+    /// host may not be able to ask. Where there is no lobby they do.
+    pub support: Support,
 }
 
 impl Roster {

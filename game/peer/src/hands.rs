@@ -286,7 +286,8 @@ impl Hands {
             | Input::Kick(_)
             | Input::Lobby { .. }
             | Input::Admitted(_)
-            | Input::Replaced(_) => {}
+            | Input::Replaced(_)
+            | Input::Supports(_) => {}
         }
     }
 

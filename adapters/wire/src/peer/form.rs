@@ -10,8 +10,8 @@ use mainstay_migration::{
     Descent, Entry, Epoch, Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, LINEAGE_MAX,
     Leads, Level, MEMBERS_MAX, Message, Migratable, NatType, OrderName, PARTS_MAX, PASS_PLAYER_BYTES_MAX,
     PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt, Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX,
-    STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Terms, Tick, View,
-    ViewId, Vote, Welcome, WithoutMajority,
+    STATE_BYTES_MAX, SessionId, Side, Signature, Stamp, Standing, StateHash, StateId, Support, Terms, Tick,
+    View, ViewId, Vote, Welcome, WithoutMajority,
 };
 
 use super::pack::{Listed, Packed, Reader, around, choice, put_bytes, record, take_bytes, take_map};
@@ -113,7 +113,7 @@ record!(Certificate { epoch, host, proof });
 choice!(Proof, "proof" { 1 = Majority { electorate, votes }, 2 = Lobby(signature) });
 record!(View { id, host, members, signature });
 record!(ViewId { epoch, version });
-record!(Roster { stamp, version, members, kicked, actors });
+record!(Roster { stamp, version, members, kicked, actors, support });
 record!(Root { epoch, host });
 record!(Renewal { as_of, signature });
 record!(Receipt { renewed, as_of, signature });
@@ -121,6 +121,7 @@ record!(Welcome { terms, root, certificates, view, roster, hints, channel, input
 record!(Terms { order, migratable, without_majority, level, size });
 choice!(OrderName, "order" { 1 = Documented, 2 = CryEngine51, 3 = Game(number) });
 choice!(Migratable, "answer whether it migrates" { 1 = Yes, 2 = No });
+choice!(Support, "answer whether its lobby supports that" { 1 = Supported, 2 = Unsupported });
 choice!(WithoutMajority, "policy without a majority" { 1 = Fork, 2 = End, 3 = Hold });
 choice!(Level, "level" { 1 = None, 2 = Asynchronous, 3 = DurableEvents, 4 = Synchronous });
 record!(Ancestor { epoch, number });

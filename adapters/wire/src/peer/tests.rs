@@ -9,7 +9,7 @@ use mainstay_migration::{
     Descent, Entry, Epoch, Excerpt, Given, Handover, Hears, Hint, HintList, HintVersion, Kind, Leads, Level,
     Message, Migratable, NatType, OrderName, PARTS_MAX, PLAYERS_MAX, Part, Pass, PeerId, Proof, Receipt,
     Refusal, Renewal, Root, Roster, SIGNATURE_BYTES_MAX, STATE_BYTES_MAX, SessionId, Side, Signature, Stamp,
-    Standing, StateHash, StateId, Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
+    Standing, StateHash, StateId, Support, Terms, Tick, View, ViewId, Vote, Welcome, WithoutMajority,
 };
 use proptest::prelude::*;
 
@@ -35,7 +35,14 @@ fn view() -> View {
 fn roster() -> Roster {
     let (members, kicked) = (view().members, BTreeSet::from([PeerId(0xc)]));
     let actors = BTreeMap::from([(PeerId(0xb), ActorId(9))]);
-    Roster { stamp: Stamp::certified(Epoch(2)), version: 4, members, kicked, actors }
+    Roster {
+        stamp: Stamp::certified(Epoch(2)),
+        version: 4,
+        members,
+        kicked,
+        actors,
+        support: Support::Unsupported,
+    }
 }
 
 fn state() -> StateId {

@@ -22,6 +22,7 @@ use crate::session::speakers::{Speaker, Speakers};
 use crate::session::suitable::Better;
 use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Newcomers, Output, Session};
 use crate::state::{State, StateId};
+use crate::terms::Support;
 use crate::view::{Roster, View, ViewId};
 use crate::{Arbiter, ChannelId, Epoch, Guards, PeerId, Settings, Signature, Stamp};
 
@@ -69,7 +70,14 @@ impl<G: Guards> Session<G> {
         let id = ViewId { epoch, version: 0 };
         let view = View { id, host: me, members: members.clone(), signature: Signature::default() };
         let ballot = Ballot::new(config.arbiter, me, Root { epoch, host: me }, view, certificates)?;
-        let roster = Roster { stamp, version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() };
+        let roster = Roster {
+            stamp,
+            version: 1,
+            members,
+            kicked: BTreeSet::new(),
+            actors: BTreeMap::new(),
+            support: Support::Supported,
+        };
         let mut session = Self::with(now, config, ballot, roster, HintList::empty(epoch));
         session.sign_view();
         session.leadership = Leadership::Reigns(Reign::founded(now));

@@ -51,7 +51,7 @@ impl<G: Guards> Session<G> {
             Cause::Catastrophic => self.settings.automigrate_host == Switch::On,
             Cause::Lobby | Cause::Controlled | Cause::Fenced | Cause::Merge => true,
         };
-        if !wanted || !self.config.migrates() {
+        if !wanted || !self.migrates() {
             self.end(now, End::HostLost);
             return Begun::No;
         }

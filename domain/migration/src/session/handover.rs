@@ -54,7 +54,7 @@ impl<G: Guards> Session<G> {
         };
         // On a side without a majority nobody votes; and where it does not move nobody can follow.
         let may_follow = |peer: &PeerId| self.fork.is_some() || self.can_be_certified(*peer);
-        let successor = successor.filter(|peer| self.config.migrates() && may_follow(peer));
+        let successor = successor.filter(|peer| self.migrates() && may_follow(peer));
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         if reign.phase == Phase::Accession {
             // It has no state of its own yet: as soon as it does, that is handed on.

@@ -19,7 +19,8 @@ use crate::session::bearing::Bearing;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::{Cause, End, Output};
-use crate::session::{Leadership, Session};
+use crate::session::{Leadership, Migratable, Session};
+use crate::terms::Support;
 use crate::view::MEMBERS_MAX;
 use crate::{Epoch, Guard, Guards, PeerId};
 
@@ -201,6 +202,22 @@ impl<G: Guards> Session<G> {
             let told: Vec<PeerId> = self.replaced.iter().copied().filter(plays).collect();
             told.into_iter().for_each(|peer| self.send(peer, Body::Refused(Closed::Replaced)));
         }
+    }
+
+    /// The lobby tells a host whether its sessions move: members may lose it and the lobby at once, and have to know by then. What others hear
+    /// may be older than what their host has told them.
+    pub(super) fn be_told_of_support(&mut self, now: Timestamp, support: Support) {
+        let is_host = matches!(self.leadership, Leadership::Reigns(_));
+        if is_host && self.has_lobby() && self.roster.support != support {
+            self.roster.support = support;
+            self.roster.version += 1;
+            self.tell_roster(now);
+        }
+    }
+
+    /// Whether this peer goes along where the session moves: it was made so, and neither this peer nor the session's lobby has turned it off.
+    pub(super) fn migrates(&self) -> bool {
+        self.config.support.of(self.roster.support.of(self.config.migratable)) == Migratable::Yes
     }
 
     /// How this peer asks to be let in.

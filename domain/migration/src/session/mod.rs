@@ -270,6 +270,7 @@ impl<G: Guards> Session<G> {
             Input::Lobby { asked, ruling } => self.be_ruled(now, asked, ruling),
             Input::Admitted(admission) => self.be_admitted(admission),
             Input::Replaced(peers) => self.be_told_of_replaced(peers),
+            Input::Supports(support) => self.be_told_of_support(now, support),
         }
     }
 

@@ -92,10 +92,10 @@ impl<G: Guards> Session<G> {
         })
     }
 
-    /// Who would be host next.
+    /// Who would be host next: nobody where the session does not move.
     #[must_use]
     pub fn anticipated(&self) -> Option<PeerId> {
-        self.standbys().first().copied()
+        self.standbys().first().copied().filter(|_| self.migrates())
     }
 
     /// Whom it waits for while there is no host: itself, where it is its turn.

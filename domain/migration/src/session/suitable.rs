@@ -78,7 +78,7 @@ impl<G: Guards> Session<G> {
         let rests = |reign: &Reign| reign.phase == Phase::Reigning && reign.mandate == Mandate::Confirmed;
         self.game == GamePhase::Gathering
             && self.settings.automigrate_host == Switch::On
-            && self.config.migrates()
+            && self.migrates()
             && self.fork.is_none()
             && self.event.is_none()
             && self.moved.is_none_or(|moved| now >= moved + KEEPS_FOR)

@@ -182,6 +182,9 @@ pub enum Input {
     /// The lobby tells whose players have come with other processes: those play no more, and whoever was replaced before and is not
     /// named any more may come again. Of more than 256 the rest is passed over.
     Replaced(BTreeSet<PeerId>),
+    /// The lobby tells whether its sessions move, which may change while they are played. A host passes it on to its members; others go by
+    /// their host's word.
+    Supports(Support),
 }
 
 impl Input {
@@ -208,7 +211,8 @@ impl Input {
             | Self::Leave
             | Self::Lobby { .. }
             | Self::Admitted(_)
-            | Self::Replaced(_) => false,
+            | Self::Replaced(_)
+            | Self::Supports(_) => false,
         }
     }
 }

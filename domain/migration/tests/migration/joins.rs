@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Body, CanBeHost, ChannelId, Claim, Closed, Config, End, Epoch, Handover, Input, Joined, Joining,
-    LINEAGE_MAX, MEMBERS_MAX, Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
+    LINEAGE_MAX, MEMBERS_MAX, Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp, Support,
 };
 
 use crate::net::{NamedKeys, Net, peer, snapshot};
@@ -565,6 +565,7 @@ fn no_two_play_on_one_channel() {
             members: of(&[(1, of_before)]),
             kicked: BTreeSet::new(),
             actors: BTreeMap::new(),
+            support: Support::Supported,
         };
         assert_eq!(roster.seat(&voters), seated.len() > 1, "{case}");
         assert_eq!(roster.members, seated, "{case}");

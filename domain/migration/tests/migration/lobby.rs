@@ -8,7 +8,7 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     Ancestor, Announcement, Ballot, Beat, Body, CanBeHost, Cause, Descent, End, Epoch, Failure, Forged,
     Guarded, Handover, Input, Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp,
-    Standing, StateHash, StateId, Tick, View, ViewId, WithoutMajority,
+    Standing, StateHash, StateId, Support, Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -540,6 +540,49 @@ fn a_session_of_a_service_without_support_ends_with_its_host() {
             assert!(is_over, "{id}, its host leaves: {leaves}");
         }
     }
+}
+
+/// The same, of a flag that is set while a session is played, where its host and the lobby are lost at once: nobody can ask any more.
+/// What the lobby told the host last counts, also for who came in since, and when another is host by then.
+#[test]
+fn a_host_passes_on_whether_its_lobby_lets_sessions_move() {
+    for (told, moves) in [
+        (&[Support::Unsupported][..], false),
+        (&[Support::Unsupported, Support::Supported], true),
+        (&[Support::Supported], true),
+    ] {
+        let mut net = of(4);
+        for support in told {
+            net.give(peer(1), Input::Supports(*support));
+            net.run(Duration::from_millis(500));
+        }
+        net.join(peer(5));
+        net.run(Duration::from_secs(1));
+        let next = moves.then_some(peer(2));
+        assert_eq!([1, 2, 5].map(|id| net.session(peer(id)).anticipated()), [next; 3], "{told:?}");
+        net.lobby.down = true;
+        net.kill(peer(1));
+        net.run(Duration::from_secs(10));
+        for id in 2..=5 {
+            let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
+            assert_eq!(is_over, !moves, "{id}: {told:?}");
+        }
+        assert!(!moves || net.session(peer(5)).stamp().fork > 0, "{told:?}");
+    }
+}
+
+/// What a member hears itself may be older than its host's word; and where members prove their hosts no lobby has a say.
+#[test]
+fn whether_sessions_move_is_told_by_hosts_of_a_lobby() {
+    let mut net = of(3);
+    net.give(peer(1), Input::Supports(Support::Unsupported));
+    net.run(Duration::from_millis(500));
+    net.give(peer(2), Input::Supports(Support::Supported));
+    assert_eq!(net.session(peer(2)).roster().support, Support::Unsupported);
+    let mut net = Net::of(3);
+    let before = net.session(peer(1)).roster().clone();
+    net.give(peer(1), Input::Supports(Support::Unsupported));
+    assert_eq!(*net.session(peer(1)).roster(), before);
 }
 
 /// 0053: "In such a session a majority of peers certifies nothing, and elsewhere the lobby certifies nothing".

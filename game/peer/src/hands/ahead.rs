@@ -97,7 +97,7 @@ impl Ahead {
 mod tests {
     use std::collections::BTreeSet;
 
-    use mainstay_migration::{ChannelId, Epoch, MEMBERS_MAX};
+    use mainstay_migration::{ChannelId, Epoch, MEMBERS_MAX, Support};
 
     use super::*;
 
@@ -111,7 +111,14 @@ mod tests {
     fn roster(members: impl IntoIterator<Item = PeerId>) -> Roster {
         let channel = |number| ChannelId { stamp: of(1), number };
         let members = members.into_iter().zip(0..).map(|(peer, number)| (peer, channel(number))).collect();
-        Roster { stamp: of(1), version: 1, members, kicked: BTreeSet::new(), actors: BTreeMap::new() }
+        Roster {
+            stamp: of(1),
+            version: 1,
+            members,
+            kicked: BTreeSet::new(),
+            actors: BTreeMap::new(),
+            support: Support::Supported,
+        }
     }
 
     /// What is heard where that one is host, and nobody gave it the session.

@@ -154,7 +154,7 @@ impl Entered {
             certificate,
             members,
             berth: berth_of(&guest, answer),
-            migratable: if session.migrates { Migratable::Yes } else { Migratable::No },
+            migratable: if session.migratable { Migratable::Yes } else { Migratable::No },
             without_majority: match session.without_majority {
                 WithoutMajorityView::Fork => WithoutMajority::Fork,
                 WithoutMajorityView::End => WithoutMajority::End,

@@ -248,6 +248,7 @@ fn told(lobby: &mut dyn Lobby, asked: Timestamp, ruling: Option<Ruling>) -> Vec<
         News::Relay(berth) => Told::Relay(berth),
         News::Kicked(peer) => Told::rules(Input::Kick(peer)),
         News::Replaced(peers) => Told::rules(Input::Replaced(peers)),
+        News::Supports(support) => Told::rules(Input::Supports(support)),
         News::Members(cards) => Told::Members(cards),
     });
     ruling.into_iter().chain(news).collect()

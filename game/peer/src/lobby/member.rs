@@ -22,6 +22,7 @@ use super::entry::berth_of;
 use super::guest::Guest;
 use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
 use super::{Done, Heeded, Listing, Lobby, LobbyError, News, Token};
+use crate::Support;
 use crate::key::id_of;
 
 /// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
@@ -232,6 +233,8 @@ impl Member {
     }
 
     fn noted(&mut self, answer: &BeatAnswer) -> Ruling {
+        let support = if answer.migrates { Support::Supported } else { Support::Unsupported };
+        self.news.push(News::Supports(support));
         if answer.revision != self.revision {
             self.look();
         }

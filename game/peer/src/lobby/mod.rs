@@ -157,6 +157,8 @@ pub enum News {
     Kicked(PeerId),
     /// Whose players are here with other processes, all of them: for hosts, and for whoever is one next.
     Replaced(BTreeSet<PeerId>),
+    /// Whether its sessions move to other hosts, as it says with each answer to a beat: its flag may be set while they are played.
+    Supports(Support),
     /// Who is a member as the lobby knows it, and where each may be found.
     Members(Vec<Card>),
 }

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 
 use mainstay_peer::link::Way;
 use mainstay_peer::migration::{
-    CanBeHost, Cause, Epoch, Identification, Kind, Outcome, PeerId, Piece, SessionId, StateError, Tick,
+    CanBeHost, Cause, Epoch, Identification, Kind, Migratable, Outcome, PeerId, Piece, SessionId, StateError,
+    Tick,
 };
 use mainstay_peer::{Event, Over, Peer, Seat, SessionOptions, Shown, To};
 
@@ -92,7 +93,7 @@ fn until(what: &str, players: &mut [&mut Player], mut all: impl FnMut(&mut Playe
 fn is_linked(player: &Player, members: usize) -> bool {
     player.shown().is_some_and(|it| {
         (it.members.len(), it.voters, it.linked) == (members, members, members - 1)
-            && it.anticipated.is_some()
+            && it.anticipated.is_some() == (it.terms.migratable == Migratable::Yes)
     })
 }
 

@@ -473,6 +473,36 @@ fn a_session_goes_on_without_its_lobby_and_is_confirmed_when_that_is_back() {
     assert_eq!((&seen["epoch"], &seen["lease"]), (&json!(2), &json!("held")), "{seen}");
 }
 
+/// Issue 5: "off means that no session of that service migrates", also where the flag is set while a session is played, and its host and the
+/// lobby are lost at once: nobody can ask any more, and everybody knows.
+#[test]
+fn a_service_that_stops_to_support_migration_is_heeded_by_whoever_plays() {
+    let home = Home::new();
+    let up = home.up_bare();
+    let way = Way::new();
+    way.leads_to(&up.caller().api);
+    let first = Player::new(&way.url, None);
+    let others = [0, 1].map(|_| Player::new(&way.url, Some(&first.session)));
+    let set = |to: &str| up.json(&["lobby", "set", "online", "--supports-host-migration", to]);
+    for (to, is_anticipated) in [("off", false), ("on", true), ("off", false)] {
+        assert_eq!(set(to)["supportsHostMigration"], is_anticipated);
+        for player in &others {
+            player.says(&format!("all know that it is {to}"), |line| {
+                line["voters"] == 3 && line["linked"] == 2 && line["anticipated"].is_null() != is_anticipated
+            });
+        }
+    }
+    up.kill_nine();
+    drop(first);
+    for player in &others {
+        let over = player.says("it is over", |line| {
+            assert_ne!(line["event"], "moved", "{line}");
+            line["event"] == "over"
+        });
+        assert_eq!(over["code"], "MS-S236", "{over}");
+    }
+}
+
 /// A player who is no host starts its game a second time: the first process plays no more, though its pass lasts, and says why.
 #[test]
 fn of_two_processes_of_one_player_the_first_is_put_out_by_the_host() {

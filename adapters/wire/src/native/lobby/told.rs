@@ -47,6 +47,8 @@ pub struct BeatAnswer {
     pub lease: String,
     /// Rises with every change of the session: another one than is known is a reason to read it.
     pub revision: u64,
+    /// Whether it migrates: its service's flag may be set while it is played, which is no change of the session.
+    pub migrates: bool,
     /// The proof of the newest host, where who asked knew of an older epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<CertificateView>,

@@ -73,6 +73,7 @@ async fn beat(
             .map(|renewed| lobbies.receipt(&Receipt { session, epoch, renewed, as_of: after.now })),
         lease: lease_word(after.lease).to_owned(),
         revision: after.session.revision,
+        migrates: after.migrates,
         certificate: (epoch.0 > asked.epoch).then(|| lobbies.certificate(&after.session)).flatten(),
     }))
 }
