@@ -80,6 +80,11 @@ pub struct HintVersion {
     pub number: u32,
 }
 
+impl HintVersion {
+    /// Before any.
+    pub(crate) const NONE: Self = Self { epoch: Epoch(0), number: 0 };
+}
+
 /// One peer in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Entry {

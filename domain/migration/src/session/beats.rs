@@ -172,7 +172,7 @@ impl<G: Guards> Session<G> {
                 self.send(from, Body::Roster(roster));
             }
         } else {
-            self.share_hints(now, from, beat);
+            self.advise(now, from, beat);
         }
     }
 
@@ -331,7 +331,9 @@ impl<G: Guards> Session<G> {
     }
 
     fn take_view(&mut self, now: Timestamp, from: PeerId, view: &View) {
-        if from == self.leader() && self.ballot.take_view(view) {
+        if from != self.leader() {
+            self.be_shown(now, from, view);
+        } else if self.ballot.take_view(view) {
             self.send(from, Body::Taken(view.id));
             self.meet_members(now);
         }

@@ -11,10 +11,9 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
-use crate::message::{Beat, Body};
-use crate::session::vacancy::Advised;
+use crate::message::Body;
 use crate::session::{Contact, Leadership, Presence, Session};
-use crate::{Epoch, Guards, PeerId};
+use crate::{Guards, PeerId};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
 /// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
@@ -89,12 +88,19 @@ impl<G: Guards> Session<G> {
         }
         let members = self.roster.members.clone();
         let own = (self.me(), self.reported_hint());
+        let before = self.hints.version;
         for (peer, hint) in self.told_hints().into_iter().chain([own]) {
             if let Some(channel) = members.get(&peer)
                 && self.hints.take(peer, *channel, hint)
             {
                 self.list_changed = Some(now);
             }
+        }
+        // Of two lists that differ two may each be told that the other comes next: so that all have it as soon as anybody does. Of a small session
+        // whoever has it tells whoever has not.
+        if !self.is_small() && self.hints.version != before {
+            let hints = self.hints.clone();
+            self.tell_list(now, &Body::Hints(hints));
         }
     }
 
@@ -107,47 +113,13 @@ impl<G: Guards> Session<G> {
     /// The host that it obeys now keeps a list of its own, and perhaps in the same epoch: sides without a majority count on from where they
     /// parted. And while there was no host this peer has written into the one that it has.
     pub(super) const fn forget_list(&mut self) {
-        self.hints.version = HintVersion { epoch: Epoch(0), number: 0 };
+        self.hints.version = HintVersion::NONE;
     }
 
     /// This peer keeps the list from now on.
     pub(super) const fn own_list(&mut self) {
         self.list_changed = None;
         self.hints.version = HintVersion { epoch: self.ballot.epoch(), number: 0 };
-    }
-
-    /// The host went before all had its last list. Of two lists two may each be told that the other comes next, and each would wait for the
-    /// other: so whoever has the newer one tells it. Of a large session those alone who may come next: they speak to everybody, and it is
-    /// they who have to agree.
-    pub(super) fn share_hints(&mut self, now: Timestamp, to: PeerId, beat: &Beat) {
-        let is_vacant = matches!(self.leadership, Leadership::Vacant(_));
-        let has_older = beat.hints.epoch == self.hints.version.epoch && beat.hints < self.hints.version;
-        let is_beside = self.contacts.get(&to).is_none_or(|contact| self.is_of_other_side(contact));
-        if !is_vacant || !has_older || is_beside || !(self.is_small() || self.is_of_front(now, to)) {
-            return;
-        }
-        if self.may_list(now, to) {
-            let hints = self.hints.clone();
-            self.send(to, Body::Hints(hints));
-        }
-    }
-
-    /// Whoever is waited for has a newer list of the same host, and perhaps waits itself. No host has signed that: so it is heeded once while
-    /// there is none, and changes the order alone; who is in the list, and who can be host, stays as this peer knows it.
-    pub(super) fn be_advised(&mut self, from: PeerId, newer: &HintList) {
-        let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
-        let is_waited_for = vacancy.waits.is_some_and(|(head, _)| head == from);
-        let is_newer = newer.version.epoch == self.hints.version.epoch && newer.version > self.hints.version;
-        if !is_waited_for || !is_newer || vacancy.advised == Advised::Yes {
-            return;
-        }
-        vacancy.advised = Advised::Yes;
-        self.hints.version = newer.version;
-        for (peer, entry) in &mut self.hints.entries {
-            if let Some(told) = newer.entries.get(peer) {
-                entry.hint = Hint { can_be_host: entry.hint.can_be_host, ..told.hint };
-            }
-        }
     }
 
     pub(super) fn take_hints(&mut self, hints: HintList) {

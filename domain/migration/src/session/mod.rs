@@ -10,6 +10,7 @@
 //! and by way of others, [`show`] what can be drawn.
 
 mod admission;
+mod advice;
 mod bearing;
 mod beats;
 mod begin;

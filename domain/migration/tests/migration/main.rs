@@ -1,6 +1,7 @@
 //! The rules of host migration, one example a sentence of seed 000, and its ballot tried in every order.
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
+mod advice;
 mod bearing;
 mod budget;
 mod connections;

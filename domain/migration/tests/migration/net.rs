@@ -414,6 +414,11 @@ impl Net {
         self.peers.remove(&id);
     }
 
+    /// What is on its way to that one, of those, is lost.
+    pub fn lose(&mut self, to: PeerId, is_meant: impl Fn(&Body) -> bool) {
+        self.under_way.retain(|(_, _, of, message)| *of != to || !is_meant(&message.body));
+    }
+
     pub fn freeze(&mut self, id: PeerId) {
         self.frozen.insert(id);
     }
