@@ -10,6 +10,7 @@ mod defects;
 mod epochs;
 mod grammar;
 mod joins;
+mod keeping;
 mod leaves;
 mod levels;
 mod listeners;

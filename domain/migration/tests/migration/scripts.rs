@@ -1,7 +1,6 @@
-//! I1 to I3, I7, I8, I10, I11, I13, I14 and I17 of reference/host-migration.md as properties of a small session: whatever becomes of its
-//! members and of the links between them. The simulator's worlds are larger and worse; what breaks a law here shrinks to a few steps.
-//! I6, I12 and I15 are properties of their own (`order`, `grammar`, `speech`), I16 is fuzzed; I4, I5 and I9 hang on time, and on who lives
-//! that holds something: those the simulator alone judges.
+//! I1 to I3, I7, I8, I10, I11, I13, I14 and I17 of reference/host-migration.md as properties of a small session, and I4, I5 and I9 (`keeping`): whatever
+//! becomes of its members and of the links between them. The simulator's worlds are larger and worse; what breaks a law here shrinks to a few
+//! steps. I6, I12 and I15 are properties of their own (`order`, `grammar`, `speech`), I16 is fuzzed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::grammar::follows;
+use crate::keeping::Keeping;
 use crate::net::{Net, peer, snapshot};
 
 /// How often the laws are looked at.
@@ -57,6 +57,17 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Nobody is cut off, and nobody stands still: who lives is heard.
+fn any_going() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => Just(Step::Kill(0)),
+        1 => (0..8_usize).prop_map(Step::Kill),
+        2 => Just(Step::Join),
+        1 => Just(Step::HandOver(Handover::Leaves)),
+        1 => (0..8_usize).prop_map(Step::Leave),
+    ]
+}
+
 /// A session, and what was seen of it.
 struct Life {
     net: Net,
@@ -69,6 +80,7 @@ struct Life {
     next: u128,
     stamps: BTreeMap<PeerId, Stamp>,
     hosts: BTreeMap<Epoch, PeerId>,
+    keeping: Keeping,
 }
 
 impl Life {
@@ -85,6 +97,7 @@ impl Life {
             next: count + 1,
             stamps: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            keeping: Keeping::default(),
         }
     }
 
@@ -187,6 +200,10 @@ impl Life {
                 self.net.peers.keys().copied().filter(|id| self.settled.insert(*id)).collect();
             new.into_iter().for_each(|id| self.net.settle_in(id, CanBeHost::Yes));
             self.judge()?;
+            let running = self.running();
+            self.keeping.judge(&self.net, &running)?;
+            // Everybody does something all the time.
+            running.into_iter().for_each(|id| self.net.give(id, Input::Play(Vec::new())));
         }
         Ok(())
     }
@@ -319,4 +336,20 @@ proptest! {
         }
         prop_assert_eq!(Life::told(&life.beside), Life::told(&alone), "I13: nothing came of it in another session");
     }
+
+    /// I9: what was acknowledged outlives every one of its hosts.
+    #[test]
+    fn hosts_go_one_after_the_other(
+        count in 4..=6_u128,
+        script in prop::collection::vec((any_going(), 500..4_000_u64), 2..8),
+    ) {
+        live(count, &script)?;
+    }
+}
+
+/// That there is something to look at: hosts that go on from what the one before had acknowledged.
+#[test]
+fn hosts_that_go_are_followed_by_who_holds_what_they_acknowledged() {
+    let life = live(5, &[(Step::Join, 2_000), (Step::Kill(0), 3_000), (Step::Kill(0), 3_000)]).unwrap();
+    assert_eq!(life.keeping.kept, 2);
 }

@@ -350,7 +350,7 @@ fn a_pass_is_renewed_for_a_member_alone_and_makes_nobody_one() {
         (renews(&dan, &dan), (403, "MS-G005")),
         (ben.caller.send(&place(elsewhere.as_str().unwrap(), &ben), &Value::Null), (403, "MS-G005")),
         (nobody.send(&place(&session, &ben), &Value::Null), (401, "MS-A001")),
-        (up.caller().send(&place(&session, &ben), &Value::Null), (401, "MS-A002")),
+        (up.caller().send(&place(&session, &ben), &Value::Null), (403, "MS-A003")),
     ] {
         assert_eq!((asked.status, asked.code.as_deref()), (refused.0, Some(refused.1)), "{asked:?}");
     }
@@ -471,6 +471,9 @@ fn the_studio_sees_sessions_and_says_whether_they_migrate() {
     let hand = ann.caller.send(&format!("{place}/claims"), &json!({ "expectedEpoch": 1, "to": ben.key() }));
     assert_eq!(hand.code.as_deref(), Some("MS-G013"), "{hand:?}");
     up.json(&["lobby", "set", "online", "--supports-host-migration", "on"]);
+    let studio = up.caller().send(&format!("{place}/claims"), &json!({ "expectedEpoch": 1 }));
+    assert_eq!((studio.status, studio.code.as_deref()), (403, Some("MS-A003")), "{studio:?}");
+    assert!(studio.text.contains("for the session's members"), "{studio:?}");
     let hand = ann.caller.send(&format!("{place}/claims"), &json!({ "expectedEpoch": 1, "to": ben.key() }));
     assert_eq!((hand.status, &hand.json()["host"]["peer"]), (200, &json!(ben.key())));
     assert!(up.run(&["session", "kick", &session, &ann.key()]).status.success());

@@ -84,6 +84,10 @@ pub(crate) enum Denied {
     ForTheTitle,
     #[error("no token of a player, a game server or the title opens this call: it is for service accounts")]
     ForAccounts,
+    #[error(
+        "no service account opens this call: it is for the session's members, each with the `token` that making or joining gave it"
+    )]
+    ForMembers,
 }
 
 /// A caller who showed who they are.
@@ -335,7 +339,11 @@ impl Denied {
             | Self::WrongEntityToken
             | Self::MemberOver
             | Self::ProcessOver => 401,
-            Self::Forbidden(_) | Self::ForServers | Self::ForTheTitle | Self::ForAccounts => 403,
+            Self::Forbidden(_)
+            | Self::ForServers
+            | Self::ForTheTitle
+            | Self::ForAccounts
+            | Self::ForMembers => 403,
         }
     }
 
@@ -347,7 +355,11 @@ impl Denied {
             | Self::WrongEntityToken
             | Self::MemberOver
             | Self::ProcessOver => "MS-A002",
-            Self::Forbidden(_) | Self::ForServers | Self::ForTheTitle | Self::ForAccounts => "MS-A003",
+            Self::Forbidden(_)
+            | Self::ForServers
+            | Self::ForTheTitle
+            | Self::ForAccounts
+            | Self::ForMembers => "MS-A003",
         }
     }
 
@@ -367,6 +379,7 @@ impl Denied {
             Self::ForServers | Self::ForTheTitle | Self::ForAccounts => {
                 "who may ask what is in docs/reference/queues.md"
             }
+            Self::ForMembers => "who may ask what is in docs/reference/lobby.md",
         }
     }
 }

@@ -88,7 +88,9 @@ fn lose_no_more_than_there_are(arguments: &PeersArguments) -> Result<(), Failure
         Some(KillHost::Graceful | KillHost::PowerCut) if times >= players => Err(Failure::new(
             Exit::Usage,
             "MS-U062",
-            format!("{players} players cannot lose {times} hosts: one has to be left who takes over"),
+            format!(
+                "of {players} players {times} cannot be lost as hosts: one has to be left who takes over"
+            ),
         )
         .fix(format!("--times {} at the most, or more --players", players - 1))),
         Some(KillHost::Graceful | KillHost::PowerCut | KillHost::Freeze) | None => Ok(()),
@@ -128,8 +130,12 @@ fn gather(
     }
     let host = crew.settled()?;
     let words = format!(
-        "{} players, each a process, play over QUIC; {} is the host, and {} who comes after",
-        arguments.players,
+        "{} over QUIC; {} is the host, and {} who comes after",
+        if arguments.players == 1 {
+            "one player plays".to_owned()
+        } else {
+            format!("{} players, each a process, play", arguments.players)
+        },
         short(&crew.players[host].peer),
         if lobby.is_some() { "their lobby certifies" } else { "they themselves certify" },
     );

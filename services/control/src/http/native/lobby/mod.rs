@@ -106,7 +106,7 @@ fn member(app: &App, headers: &HeaderMap, session: SessionId) -> Result<PeerKey,
     match shown(app, headers, app.now()) {
         Some(member) if member.session == session => Ok(member.peer),
         Some(_) => Err(Failure::not_own(session).into()),
-        None if headers.contains_key(AUTHORIZATION) => Err(Denied::WrongToken.into()),
+        None if headers.contains_key(AUTHORIZATION) => Err(Denied::ForMembers.into()),
         None => Err(Denied::NoCredentials.into()),
     }
 }
