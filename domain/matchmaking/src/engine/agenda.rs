@@ -13,6 +13,9 @@ use super::pages::Pages;
 use super::slab::{Handle, Kind, Ref, Shape, Slab};
 use crate::spec::Gather;
 
+/// Of how many who enter a step the memory is asked for the rows: so many lines are under way at once.
+const AHEAD: usize = 12;
+
 /// A place in the order of all that is to be looked at: by time, backfill tickets first, the elder first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
@@ -344,18 +347,26 @@ impl Agenda {
     /// Who enters which step, of this one and those after it, at a moment that is the next to come.
     pub(super) fn entering(&self, slab: &Slab, at: Timestamp, first: usize) -> Vec<(Handle, u16)> {
         let mut entering = Vec::new();
-        for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
+        'lanes: for (_, lane) in self.fronts.iter().rev().take_while(|(cursor, _)| cursor.at == at) {
             let Some(step) = self.step(*lane).filter(|step| *step >= first) else { continue };
-            for (handle, arrival) in self.lanes[*lane].iter() {
-                if !is_there(slab, *handle, *arrival) || self.back.contains_key(handle) {
-                    continue;
+            for page in self.lanes[*lane].pages() {
+                let mut asked_for = 0;
+                for (place, (handle, arrival)) in page.iter().enumerate() {
+                    // Two for each, so that few are asked for where few enter.
+                    let ahead = page.len().min(place + AHEAD).min(asked_for + 2);
+                    let next = page.get(asked_for..ahead).unwrap_or_default().iter();
+                    next.for_each(|it| slab.fetch_with_since(it.0));
+                    asked_for = ahead;
+                    if !is_there(slab, *handle, *arrival) || self.back.contains_key(handle) {
+                        continue;
+                    }
+                    let row = slab.get(*handle);
+                    let enters = self.moment(row.since(), row.shape().kind, row.arrival(), step);
+                    if enters.is_none_or(|enters| enters.at != at) {
+                        continue 'lanes;
+                    }
+                    entering.push((*handle, self.last_with(row.since(), at, step)));
                 }
-                let row = slab.get(*handle);
-                let enters = self.moment(row.since(), row.shape().kind, row.arrival(), step);
-                if enters.is_none_or(|enters| enters.at != at) {
-                    break;
-                }
-                entering.push((*handle, self.last_with(row.since(), at, step)));
             }
         }
         entering.extend(self.late.range(Cursor::start_of(at)..=Cursor::end_of(at)).map(|(_, late)| *late));

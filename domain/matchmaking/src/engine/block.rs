@@ -260,16 +260,15 @@ impl Block {
         self.slots().map(|slot| self.arrivals[slot]).min()
     }
 
-    /// Asks the memory for all of it. Whoever asks does not wait: it is near when it is read.
-    pub(super) fn fetch(&self) {
+    /// Asks the memory for what is read of it to put somebody in, but [beside the place](Self::fetch_beside). Whoever asks does not wait: it is
+    /// near when it is read.
+    pub(super) fn fetch_to_insert(&self) {
         self.fetch_to_seek();
-        (0..BLOCK).step_by(A_LINE).for_each(|slot| fetch(&self.arrivals, slot));
-        (0..BLOCK).step_by(2 * A_LINE).for_each(|slot| fetch(&self.handles, slot));
         (0..MARKS).step_by(A_LINE).for_each(|mark| fetch(&self.marks, mark));
     }
 
     /// The same for whoever seeks a number, and goes on from there: what lies beside that is asked for when it is found.
-    fn fetch_to_seek(&self) {
+    pub(super) fn fetch_to_seek(&self) {
         fetch(slice::from_ref(&self.live), 0);
         (0..BLOCK).step_by(A_LINE).for_each(|slot| fetch(&self.numbers, slot));
     }
@@ -343,6 +342,12 @@ impl Block {
 
     /// How many slots are before a key.
     pub(super) fn before(&self, key: Key) -> usize {
+        let slot = self.before_number(key.number());
+        // Arrivals are other lines of memory, and tell only those of one number apart.
+        if self.numbers.get(slot) == Some(&key.number()) { self.before_of_equals(key) } else { slot }
+    }
+
+    fn before_of_equals(&self, key: Key) -> usize {
         how_many(|slot| self.key(slot) < key)
     }
 
@@ -365,9 +370,6 @@ impl Block {
 
     /// Puts an entry in, where it is not [full](Self::is_full); says into which slot.
     pub(super) fn insert(&mut self, entry: &Entry, total: impl Fn(usize) -> i64) -> usize {
-        if self.len == BLOCK {
-            self.close_gaps();
-        }
         let slot = self.make_room(self.before(entry.key));
         self.set_key(slot, entry.key);
         self.handles[slot] = entry.handle;
@@ -378,24 +380,39 @@ impl Block {
         slot
     }
 
-    /// A slot without marks between those before `at` and the others.
+    /// A slot without marks between those before `at` and the others: whoever stands between there and the nearest gap moves by one.
     fn make_room(&mut self, at: usize) -> usize {
-        for gap in [at, at.wrapping_sub(1)] {
-            if gap < self.len && self.live >> gap & 1 == 0 {
-                self.clear(gap);
-                return gap;
-            }
+        let above = (!self.live & !below(at)).trailing_zeros() as usize;
+        let beneath = (!self.live & below(at)).checked_ilog2().map(|gap| gap as usize);
+        match beneath {
+            Some(gap) if above == BLOCK || at - gap <= above - at => self.move_down(gap, at - 1),
+            Some(_) | None => self.move_up(at, above),
         }
-        self.numbers.copy_within(at..self.len, at + 1);
-        self.arrivals.copy_within(at..self.len, at + 1);
-        self.handles.copy_within(at..self.len, at + 1);
+    }
+
+    /// Those from a slot on move up by one, into a gap.
+    fn move_up(&mut self, slot: usize, gap: usize) -> usize {
+        self.numbers.copy_within(slot..gap, slot + 1);
+        self.arrivals.copy_within(slot..gap, slot + 1);
+        self.handles.copy_within(slot..gap, slot + 1);
         // What is added to itself moves up by one, and leaves a nought.
-        let moved = !below(at);
-        let up = |word: u64| word.wrapping_add(word & moved);
-        self.live = up(self.live);
-        self.marks.iter_mut().for_each(|word| *word = up(*word));
-        self.len += 1;
-        at
+        let (moved, others) = (below(gap) & !below(slot), !(1 << gap));
+        self.marks.iter_mut().for_each(|word| *word = (*word & others) + (*word & moved));
+        self.live |= 1 << gap;
+        self.len = self.len.max(gap + 1);
+        slot
+    }
+
+    /// Those down from a slot move down by one, into a gap.
+    fn move_down(&mut self, gap: usize, slot: usize) -> usize {
+        self.numbers.copy_within(gap + 1..=slot, gap);
+        self.arrivals.copy_within(gap + 1..=slot, gap);
+        self.handles.copy_within(gap + 1..=slot, gap);
+        let moved = below(slot + 1) & !below(gap + 1);
+        let others = !(moved | 1 << gap);
+        self.marks.iter_mut().for_each(|word| *word = *word & others | (*word & moved) >> 1);
+        self.live |= 1 << gap;
+        slot
     }
 
     fn clear(&mut self, slot: usize) {

@@ -19,8 +19,8 @@ const RUN: usize = 64;
 const KEYS_A_LINE: usize = 4;
 /// The most who may come at once for whom the memory is kept.
 pub(super) const KEPT_MAX: usize = 256;
-/// How many who come are brought near at a time.
-const FETCHED: usize = 16;
+/// How many who come, or move, are brought near at a time.
+pub(super) const FETCHED: usize = 16;
 /// How many blocks on either side of one are looked at before all are: tickets of a match are seldom further apart.
 const BESIDE: usize = 3;
 /// Of how many blocks one has to have become narrower before the run's summary is made anew.
@@ -182,22 +182,52 @@ impl Index {
     /// Where entries belong as it is now. What has to be read for that, and what is there, is asked of the memory for all of
     /// them at a time: so it answers at once, and not one after the other.
     fn fetch(&self, entries: &[Entry]) -> [Option<(usize, usize)>; FETCHED] {
-        let mut runs = [0; FETCHED];
-        let mut places = [None; FETCHED];
-        for (run, entry) in runs.iter_mut().zip(entries) {
-            *run = first_not(&self.heads, |head| head <= entry.key).saturating_sub(1);
-        }
-        for run in &runs[..entries.len()] {
-            (0..RUN).step_by(KEYS_A_LINE).for_each(|head| fetch(&self.runs[*run].heads, head));
-        }
-        for ((place, run), entry) in places.iter_mut().zip(runs).zip(entries) {
-            let block = first_not(&self.runs[run].heads, |head| head <= entry.key).saturating_sub(1);
-            *place = Some((run, block));
-        }
-        for (run, block) in places.iter().flatten() {
-            self.runs[*run].blocks[*block].fetch();
+        let places = self.find_all(entries.iter().map(|entry| entry.key));
+        let block = |(run, block): (usize, usize)| &self.runs[run].blocks[block];
+        places.iter().flatten().for_each(|place| block(*place).fetch_to_insert());
+        for (place, entry) in places.iter().zip(entries) {
+            if let Some(block) = place.map(block) {
+                block.fetch_beside(block.before_number(entry.key.number()));
+            }
         }
         places
+    }
+
+    /// In which blocks entries of no more keys than are brought near at a time are, or would be put.
+    fn find_all(&self, keys: impl Iterator<Item = Key> + Clone) -> [Option<(usize, usize)>; FETCHED] {
+        let mut places = [None; FETCHED];
+        let mut before = usize::MAX;
+        for (place, key) in places.iter_mut().zip(keys.clone()) {
+            let run = first_not(&self.heads, |head| head <= key).saturating_sub(1);
+            // Neighbours are in one run, as a rule.
+            if run != before {
+                (0..RUN).step_by(KEYS_A_LINE).for_each(|head| fetch(&self.runs[run].heads, head));
+            }
+            before = run;
+            *place = Some((run, 0));
+        }
+        for ((run, block), key) in places.iter_mut().flatten().zip(keys) {
+            *block = first_not(&self.runs[*run].heads, |head| head <= key).saturating_sub(1);
+        }
+        places
+    }
+
+    /// Where the entries of keys stand, of no more than are brought near at a time; asked for as [they are let in](Self::let_in).
+    pub(super) fn spots(&self, keys: impl Iterator<Item = Key> + Clone) -> [Option<Spot>; FETCHED] {
+        let mut spots = [None; FETCHED];
+        if self.len == 0 {
+            return spots;
+        }
+        let places = self.find_all(keys.clone());
+        let block = |(run, block): (usize, usize)| &self.runs[run].blocks[block];
+        places.iter().flatten().for_each(|place| block(*place).fetch_to_seek());
+        for ((spot, place), key) in spots.iter_mut().zip(places).zip(keys) {
+            let Some(place) = place else { continue };
+            let slot = block(place).before(key);
+            block(place).fetch_beside(slot);
+            *spot = Some(Spot { run: place.0 as u32, block: place.1 as u16, slot: slot as u16 });
+        }
+        spots
     }
 
     /// Who is next to a slot with an entry, before it and after it.

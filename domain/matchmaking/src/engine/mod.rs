@@ -518,23 +518,35 @@ impl Engine {
             }
             self.pool.insert(&self.plan, &self.slab, handle);
         }
-        let mut moving = Vec::new();
+        let (mut moving, mut steps) = (Vec::new(), Vec::new());
         for (handle, step) in entering {
             let row = self.slab.get(handle);
             let (before, stands) = (row.regions(), self.plan.stands(row, row.shape().step));
-            let moves = self.plan.stands(row, step) != stands;
-            if moves {
-                self.pool.let_in(&self.plan, &mut self.slab);
-                self.pool.remove(&self.plan, &self.slab, self.slab.get(handle), None);
+            if self.plan.stands(row, step) != stands {
                 moving.push(handle);
+                steps.push(step);
+                continue;
             }
             self.slab.set_step(handle, step, self.plan.row(step));
             // Nobody looks for the regions of those who meet their equals alone.
-            if !moves && stands != Stand::Exact && self.slab.get(handle).regions() != before {
+            if stands != Stand::Exact && self.slab.get(handle).regions() != before {
                 self.pool.set_marks(&self.plan, &mut self.slab, handle);
             }
         }
-        moving.into_iter().for_each(|handle| self.pool.insert(&self.plan, &self.slab, handle));
+        if !moving.is_empty() {
+            self.move_all(&moving, &steps);
+        }
+    }
+
+    /// Those enter steps in which they may be met by others than before.
+    #[inline(never)]
+    fn move_all(&mut self, moving: &[Handle], steps: &[u16]) {
+        self.pool.let_in(&self.plan, &mut self.slab);
+        self.pool.remove_all(&self.plan, &self.slab, moving);
+        for (handle, step) in moving.iter().zip(steps) {
+            self.slab.set_step(*handle, *step, self.plan.row(*step));
+            self.pool.insert(&self.plan, &self.slab, *handle);
+        }
     }
 
     /// Since when the ticket waits that has longest. Looks at all of them.

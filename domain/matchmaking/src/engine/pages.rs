@@ -87,7 +87,13 @@ impl<T: Copy> Pages<T> {
 
     /// From the first on.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.first[self.gone..].iter().chain(self.between.iter().flatten()).chain(&self.last)
+        self.pages().flatten()
+    }
+
+    /// The same by pages.
+    pub(super) fn pages(&self) -> impl Iterator<Item = &[T]> {
+        let between = self.between.iter().map(Vec::as_slice);
+        core::iter::once(&self.first[self.gone..]).chain(between).chain(core::iter::once(&self.last[..]))
     }
 
     pub(super) fn bytes(&self) -> usize {

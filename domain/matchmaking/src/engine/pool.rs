@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::hint::cold_path;
 
 use super::block::{Entry, Marks, Texts};
-use super::index::{Index, KEPT_MAX};
+use super::index::{FETCHED, Index, KEPT_MAX};
 use super::key::Key;
 use super::plan::{Plan, Reach, Stand};
 use super::slab::{ANY_TEXT, Company, Handle, MIXED_TEXT, Ref, Slab, WILD};
@@ -144,6 +144,14 @@ impl Part {
         }
     }
 
+    const fn index_of(&self, stand: Stand) -> &Index {
+        match stand {
+            Stand::Game => &self.backfill,
+            Stand::Open => &self.open,
+            Stand::Exact => &self.exact,
+        }
+    }
+
     fn index(&mut self, stand: Stand) -> &mut Index {
         match stand {
             Stand::Game => &mut self.backfill,
@@ -177,6 +185,13 @@ impl Part {
         if stand != Stand::Game {
             self.count(plan, row, |count| *count = count.saturating_sub(1));
         }
+    }
+
+    /// Where those stand who move from one index to another, as most do who do so at one moment.
+    fn spots(&self, plan: &Plan, slab: &Slab, handles: &[Handle]) -> [Option<Spot>; FETCHED] {
+        let rows = handles.iter().map(|handle| slab.get(*handle));
+        let Some(first) = rows.clone().next() else { return [None; FETCHED] };
+        self.index_of(plan.stands(first, first.shape().step)).spots(rows.map(|row| key(plan, row)))
     }
 
     /// Tells whoever is next to one of its number that allows no difference.
@@ -340,6 +355,19 @@ impl Pool {
             Parts::Several(_) => {
                 cold_path();
                 self.remove_of_several(plan, slab, row, spot);
+            }
+        }
+    }
+
+    /// So many leave at once, when all who have come are [let in](Self::let_in).
+    pub(super) fn remove_all(&mut self, plan: &Plan, slab: &Slab, leaving: &[Handle]) {
+        for handles in leaving.chunks(FETCHED) {
+            let spots = match &self.parts {
+                Parts::One(part) => part.spots(plan, slab, handles),
+                Parts::Several(_) => [None; FETCHED],
+            };
+            for (handle, spot) in handles.iter().zip(spots) {
+                self.remove(plan, slab, slab.get(*handle), spot);
             }
         }
     }

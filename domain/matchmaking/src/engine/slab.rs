@@ -369,6 +369,14 @@ impl Slab {
         fetch(&chunk.words, from + self.layout.stride - 1);
     }
 
+    /// The same with since when it waits.
+    #[inline]
+    pub(super) fn fetch_with_since(&self, handle: Handle) {
+        self.fetch(handle);
+        let chunk = &self.chunks[handle as usize / CHUNK];
+        fetch(&chunk.words, chunk.since(handle as usize % CHUNK, &self.layout));
+    }
+
     pub(super) fn set_step(&mut self, handle: Handle, step: u16, row: &Row) {
         let shape = Shape { step, ..self.get(handle).shape() };
         let (layout, words) = self.row_mut(handle);
