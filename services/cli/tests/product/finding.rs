@@ -174,7 +174,12 @@ fn no_session_moves_of_a_service_that_does_not_support_it() {
         let mut other = guest.join_online(&by, seat.session(), options(), Vec::new()).unwrap();
         until("it is in", || (other.next(Duration::from_millis(200)) == Some(Event::Entered)).then_some(()));
         other.set_can_be_host(CanBeHost::Yes).unwrap();
-        until("its host knows that it could follow", || seat.shown().unwrap()?.anticipated.map(drop));
+        let moves = [own_flag, by.support().unwrap()] == [Support::Supported; 2];
+        until("its host knows it, and where the session moves that it could follow", || {
+            let shown = seat.shown().unwrap()?;
+            let follows = shown.anticipated.is_some() == moves;
+            (shown.voters == 2 && follows).then_some(())
+        });
         (host, seat, guest, other)
     };
     let of_before = begin("before", Support::Supported);

@@ -183,7 +183,7 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
     for verb in ["peers", "play", "kill-host"] {
         let output = Home::new().command(&["demo", verb, "-o", "name"]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("MS-U047"), "before it begins: {output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("MS-U050"), "before it begins: {output:?}");
     }
     let none = Home::new().command(&["demo", "kill-host"]).output().unwrap();
     let err = String::from_utf8_lossy(&none.stderr);

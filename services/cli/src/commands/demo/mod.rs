@@ -11,15 +11,10 @@ mod told;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::arguments::{DemoVerb, Format, Output};
-use crate::failure::{Exit, Failure};
+use crate::arguments::{DemoVerb, Output};
+use crate::failure::Failure;
 
 pub fn run(verb: &DemoVerb, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
-    // What a player's process tells has one form.
-    if format.format == Format::Name && !matches!(verb, DemoVerb::Peer { .. }) {
-        let what = "what a demo tells has neither an id nor a name";
-        return Err(Failure::new(Exit::Usage, "MS-U047", what).fix("-o json"));
-    }
     match verb {
         DemoVerb::Play => play::run(data_dir, format),
         DemoVerb::Peers(arguments) => peers::run(arguments, data_dir, format),
