@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use mainstay_peer::link::Way;
 use mainstay_peer::migration::{CanBeHost, Kind, Level, Piece, SessionId, Tick, WithoutMajority};
 use mainstay_peer::{Event, SessionOptions, To};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
 
 use crate::{Player, STEP, start, until};
 
@@ -42,9 +45,19 @@ impl Standby {
         Self(program.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    fn signal(&self, signal: &str) {
-        let pid = self.0.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    /// All of it stands still once this returns: a signal alone reaches the other threads only when its first one is scheduled.
+    fn stops(&self) {
+        kill(self.pid(), Signal::SIGSTOP).unwrap();
+        let stopped = waitpid(self.pid(), Some(WaitPidFlag::WUNTRACED)).unwrap();
+        assert_eq!(stopped, WaitStatus::Stopped(self.pid(), Signal::SIGSTOP));
+    }
+
+    fn goes_on(&self) {
+        kill(self.pid(), Signal::SIGCONT).unwrap();
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.0.id().try_into().unwrap())
     }
 }
 
@@ -105,7 +118,7 @@ fn an_event_is_told_once_it_is_held_and_not_before() {
 
         for tick in 2.. {
             let stopped = Instant::now();
-            standbys.iter().for_each(|standby| standby.signal("-STOP"));
+            standbys.iter().for_each(Standby::stops);
             let loot = format!("loot {tick}").into_bytes();
             host.seat.hold(Piece { tick: Tick(tick), kind: Kind::Event, bytes: loot.clone() }).unwrap();
             host.seat.say(To::Members, Way::Stream, loot.clone()).unwrap();
@@ -122,7 +135,7 @@ fn an_event_is_told_once_it_is_held_and_not_before() {
                 assert_eq!(heard(&member, &loot), !event_waits, "{session}: an event");
                 assert_eq!(heard(&member, b"there"), !rest_waits, "{session}: how things stand");
             }
-            standbys.iter().for_each(|standby| standby.signal("-CONT"));
+            standbys.iter().for_each(Standby::goes_on);
             until("what is held is told", &mut [&mut member], |it| heard(it, &loot) && heard(it, b"there"));
             if counts {
                 break;
