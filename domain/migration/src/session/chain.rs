@@ -310,8 +310,10 @@ impl<G: Guards> Session<G> {
     fn is_by_its_writer(&self, id: StateId, seal: &Signature) -> bool {
         let (session, keys) = (self.config.session, self.config.keys.as_ref());
         let is_sealed = |writer| id.is_sealed(seal, writer, session, keys);
-        // Of two sides with one stamp this peer knows one head, and has heard the other's names.
-        self.names.knows(id) || self.writer(id.stamp).is_some_and(is_sealed)
+        // Of two sides with one stamp this peer knows one head, and has heard the other's names. Where its side gave way to the other, that one's head led it later.
+        self.names.knows(id)
+            || self.writer(id.stamp).is_some_and(is_sealed)
+            || id.is_of_side() && self.heads.after(id.stamp).any(is_sealed)
     }
 
     /// Whether that state could be taken from another, whatever its seal is.

@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::session::vacancy::Quorum;
 use crate::session::{AGAIN, Contact, Leadership, Session};
 use crate::{Guard, Guards, PeerId};
 
@@ -83,9 +84,21 @@ impl<G: Guards> Session<G> {
                 && peer != self.me()
                 && contact.is_some_and(|contact| contact.rhythm.silence(now) > patience)
         };
+        let rest = self.stands_in().then(|| self.me()).filter(|me| !self.is_passed_over(*me));
         self.candidates(move |peer| {
             self.is_passed_over(peer) || heard.as_ref().is_some_and(|nearest| is_silent(peer, nearest))
         })
+        .chain(rest)
+    }
+
+    /// Whether this peer comes last, for in its list it does not play: it was put out while it was away, came to the next host by that one's certificate, and
+    /// lost it before it was told its list. A lobby that answers knows who is a member.
+    fn stands_in(&self) -> bool {
+        let me = self.me();
+        let is_in = self.roster.members.contains_key(&me) || self.roster.kicked.contains(&me);
+        let asks_lobby =
+            matches!(&self.leadership, Leadership::Vacant(vacancy) if vacancy.quorum == Quorum::Majority);
+        self.has_lobby() && asks_lobby && !is_in
     }
 
     /// Whether this peer and another may both come next.

@@ -125,28 +125,29 @@ impl<G: Guards> Session<G> {
     }
 
     /// How many have to miss the host: a majority. Under a lobby nobody votes, and a host that died right after it took over may have left those in its
-    /// view that went before it: whoever has said that it goes misses nobody, nor does a host before this one that is missed, too.
+    /// view that went before it.
     fn who_have_to_miss(&self, now: Timestamp) -> usize {
         if !self.has_lobby() {
             return self.view().majority();
         }
-        let has_gone = |peer: &PeerId, contact: &Contact| {
-            let is_former = *peer != self.leader() && self.ballot.was_host(*peer);
-            contact.has_left() || is_former && contact.is_lost(now)
-        };
-        let members = self.view().members.keys();
-        let gone = members.filter(|peer| self.contacts.get(peer).is_some_and(|it| has_gone(peer, it)));
-        (self.view().members.len() - gone.count()) / 2 + 1
+        let here = self.view().members.keys().filter(|peer| !self.misses_nobody(now, **peer));
+        here.count() / 2 + 1
+    }
+
+    /// Whoever has said that it goes misses nobody, nor does a host before this one that is missed, too.
+    fn misses_nobody(&self, now: Timestamp, peer: PeerId) -> bool {
+        let is_former = peer != self.leader() && self.ballot.was_host(peer);
+        self.contacts.get(&peer).is_some_and(|it| it.has_left() || is_former && it.is_lost(now))
     }
 
     /// Under a lobby whoever plays has a say in who is host, be it that it came too late for the host to write down that it votes: the lobby counts
     /// members, and of three players the other one that is left may be just that.
     fn most_who_play_miss(&self, now: Timestamp) -> bool {
-        let is_here = |peer: &&PeerId| self.contacts.get(*peer).is_none_or(|it| !it.has_left());
         let misses = |peer: &&PeerId| {
             **peer == self.me() || self.contacts.get(*peer).is_some_and(|it| says(it, now, Hears::No))
         };
-        let playing: Vec<&PeerId> = self.roster.members.keys().filter(is_here).collect();
+        let here = self.roster.members.keys().filter(|peer| !self.misses_nobody(now, **peer));
+        let playing: Vec<&PeerId> = here.collect();
         self.has_lobby() && playing.iter().filter(|peer| misses(peer)).count() > playing.len() / 2
     }
 

@@ -56,6 +56,12 @@ impl Heads {
     pub(super) fn of(&self, stamp: Stamp) -> Option<PeerId> {
         self.0.get(&stamp).copied()
     }
+
+    /// Of that side's successors in its epoch: what any of those wrote would outrank it anyway.
+    pub(super) fn after(&self, stamp: Stamp) -> impl Iterator<Item = PeerId> {
+        let last = Stamp { fork: u32::MAX, ..stamp };
+        self.0.range(stamp..=last).skip_while(move |(side, _)| **side == stamp).map(|(_, head)| *head)
+    }
 }
 
 impl<G: Guards> Session<G> {

@@ -19,7 +19,7 @@ use crate::session::bearing::Bearing;
 use crate::session::doubt::QUORUM_PATIENCE;
 use crate::session::reign::{Phase, Reign};
 use crate::session::words::{Cause, End, Output};
-use crate::session::{Leadership, Migratable, Session};
+use crate::session::{Contact, Leadership, Migratable, Session};
 use crate::terms::Support;
 use crate::view::MEMBERS_MAX;
 use crate::{Epoch, Guard, Guards, PeerId};
@@ -259,9 +259,11 @@ impl<G: Guards> Session<G> {
         self.hears(now).collect()
     }
 
+    /// Whoever died before this host came is in its list, and was never heard here.
     fn hears(&self, now: Timestamp) -> impl Iterator<Item = PeerId> {
         let plays = |peer: &PeerId| self.roster.members.contains_key(peer);
-        let all = self.contacts.iter().filter(move |(peer, contact)| plays(peer) && !contact.is_lost(now));
+        let is_heard = move |contact: &Contact| contact.beat.is_some() && !contact.is_lost(now);
+        let all = self.contacts.iter().filter(move |(peer, contact)| plays(peer) && is_heard(contact));
         all.map(|(peer, _)| *peer)
     }
 

@@ -26,11 +26,15 @@ impl<G: Guards> Session<G> {
         self.send_all(list);
     }
 
-    /// A host begins to write down who plays: whoever did, and whoever votes.
+    /// A host begins to write down who plays: whoever did, whoever votes, and itself.
     pub(super) fn own_roster(&mut self) {
-        self.roster.stamp = self.stamp();
+        let stamp = self.stamp();
+        self.roster.stamp = stamp;
         self.roster.version = 1;
         self.roster.seat(&self.ballot.view().members);
+        // Whom it lets in it numbers from one on.
+        let own = ChannelId { stamp, number: 0 };
+        self.roster.members.entry(self.config.me).or_insert(own);
     }
 
     /// A host signs its newest view.

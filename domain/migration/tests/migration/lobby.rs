@@ -7,8 +7,8 @@ use std::time::Duration;
 use mainstay_core::Timestamp;
 use mainstay_migration::{
     Ancestor, Announcement, Ballot, Beat, Body, CanBeHost, Cause, Descent, End, Epoch, Failure, Forged,
-    Guarded, Handover, Input, Outcome, Output, Proof, Question, Role, Root, Session, Signature, Stamp,
-    Standing, StateHash, StateId, Support, Tick, View, ViewId, WithoutMajority,
+    Guarded, Handover, Input, Outcome, Output, PeerId, Proof, Question, Role, Root, Session, Signature,
+    Stamp, Standing, StateHash, StateId, Support, Tick, View, ViewId, WithoutMajority,
 };
 
 use crate::joins::step_until;
@@ -159,6 +159,56 @@ fn a_host_that_goes_at_once_is_followed_by_whoever_has_just_come() {
         assert_eq!((net.host(), net.session(peer(players)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
         assert_eq!(net.seen[&peer(2)].reports[0].cause, Cause::Controlled);
     }
+}
+
+/// A member dies, and a newcomer is host before anybody has put it out: who was never heard there is no member that the lobby should ask whether it misses
+/// that host.
+#[test]
+fn a_host_tells_the_lobby_of_nobody_whom_it_never_heard() {
+    let mut net = of(3);
+    net.give(peer(2), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(3));
+    net.join(peer(4));
+    net.run(Duration::from_millis(200));
+    net.settle_in(peer(4), CanBeHost::Yes);
+    net.run(Duration::from_millis(200));
+    net.give(peer(1), Input::Leave);
+    step_until(&mut net, |net| net.session(peer(2)).leader() == peer(4));
+    net.run(Duration::from_millis(500));
+    assert!(net.session(peer(4)).roster().members.contains_key(&peer(3)), "nobody has put it out");
+    let renewals = net.seen[&peer(4)].outputs.iter().filter_map(|output| {
+        let Output::AskLobby { question: Question::Renew { hears, .. }, .. } = output else { return None };
+        Some(hears.as_slice())
+    });
+    let renewals: Vec<&[PeerId]> = renewals.collect();
+    assert_eq!(renewals.last(), Some(&[peer(2)].as_slice()));
+    assert!(renewals.iter().all(|hears| !hears.contains(&peer(3))), "{renewals:?}");
+}
+
+/// It was put out while nobody heard it, comes to the next host by that one's certificate, and loses it before it is told its list. The lobby knows it, and nobody else
+/// can be host (I8).
+#[test]
+fn who_is_in_no_list_of_its_own_is_host_where_nobody_else_can_be() {
+    let mut net = of(4);
+    net.settle_in(peer(4), CanBeHost::NotYet);
+    net.run(Duration::from_secs(1));
+    (1..=4).filter(|id| *id != 3).for_each(|id| net.cut_both(peer(3), peer(id)));
+    step_until(&mut net, |net| !net.session(peer(1)).roster().members.contains_key(&peer(3)));
+    net.travels = |body| Duration::from_millis(if matches!(body, Body::Welcome(_)) { 60_000 } else { 20 });
+    net.cut.clear();
+    step_until(&mut net, |net| !net.session(peer(3)).roster().members.contains_key(&peer(3)));
+    net.kill(peer(1));
+    net.travels = |body| {
+        let is_list = matches!(body, Body::Welcome(_) | Body::Roster(_));
+        Duration::from_millis(if is_list { 60_000 } else { 20 })
+    };
+    step_until(&mut net, |net| net.session(peer(3)).leader() == peer(2));
+    assert!(!net.session(peer(3)).roster().members.contains_key(&peer(3)), "it plays in no list of its own");
+    net.kill(peer(2));
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(peer(4)).stamp()), (peer(3), Stamp::certified(Epoch(3))));
+    assert!([3, 4].iter().all(|id| net.session(peer(3)).roster().members.contains_key(&peer(*id))));
 }
 
 /// Of three players one has just come, and its host dies before it has written down that it votes. Nobody votes under a lobby: it misses its host as well as

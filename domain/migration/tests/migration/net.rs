@@ -15,7 +15,7 @@ use mainstay_migration::{
 /// When every net begins.
 const BEGINNING: Timestamp = Timestamp::from_unix_ms(1_000_000);
 /// One way of a message.
-const WAY: Duration = Duration::from_millis(20);
+pub const WAY: Duration = Duration::from_millis(20);
 /// To the lobby and back.
 const ROUND_TRIP_MS: u64 = 40;
 /// What becomes of a message that was sent: it arrives after so long.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{CanBeHost, Epoch, Input, Output, Stamp, StateId};
+use mainstay_migration::{Body, CanBeHost, Epoch, Input, Output, Stamp, StateId};
 
 use crate::joins::step_until;
-use crate::net::{Net, peer};
+use crate::net::{Net, WAY, peer};
 
 /// The first side of a session that nobody certifies, whichever it is.
 const ALONE: Stamp = Stamp { epoch: Epoch::FIRST, fork: 1 };
@@ -82,4 +82,35 @@ fn who_comes_over_from_a_side_that_is_gone_is_a_standby_in_the_end() {
     net.run(Duration::from_secs(6));
     let stamps = [3, 8].map(|id| net.session(peer(id)).held().id().stamp);
     assert!(stamps[0].fork > 1 && stamps[0] == stamps[1], "{stamps:?}");
+}
+
+/// Two sides of one number meet, and the host that the other gave way to is lost before it has given that one anything. Whoever gave way is the next host: it does not know
+/// the other as its side's host, and goes on from what a member holds of it all the same.
+#[test]
+fn who_gave_way_believes_what_the_other_wrote_before() {
+    let mut net = Net::of(9);
+    net.run(Duration::from_secs(1));
+    [2, 3]
+        .into_iter()
+        .for_each(|one| [5, 6].into_iter().for_each(|other| net.cut_both(peer(one), peer(other))));
+    [1, 4, 7, 8, 9].into_iter().for_each(|id| net.kill(peer(id)));
+    step_until(&mut net, |net| {
+        [2, 3, 5, 6].iter().all(|id| net.session(peer(*id)).held().id().stamp == ALONE)
+    });
+    [3, 6].into_iter().for_each(|id| net.give(peer(id), Input::Suitable(CanBeHost::NotYet)));
+    net.run(Duration::from_secs(1));
+    net.travels = |body| if matches!(body, Body::State(_)) { Duration::from_secs(60) } else { WAY };
+    net.cut.clear();
+    step_until(&mut net, |net| net.session(peer(5)).leader() == peer(2));
+    net.kill(peer(2));
+    net.travels = |_| WAY;
+    let (told, given_up) = (net.session(peer(3)).held().id(), net.session(peer(5)).held().id());
+    assert!(told > given_up && [told, given_up].iter().all(|it| it.stamp == ALONE), "{told:?}, {given_up:?}");
+    step_until(&mut net, |net| net.session(peer(3)).leader() == peer(5));
+    net.run(Duration::from_secs(1));
+    let leads = net.seen[&peer(5)].outputs.iter().rev().find_map(|output| {
+        let Output::Lead { state, .. } = output else { return None };
+        Some(state.id())
+    });
+    assert_eq!(leads, Some(told));
 }
