@@ -20,7 +20,7 @@ pub enum AccountRole {
 
 /// The body that makes a service account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceAccountRequest {
     /// What it may do.
     pub role: AccountRole,

@@ -374,7 +374,7 @@ pub enum AllocationState {
 
 /// The body of a native allocation: names or ids.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllocationRequest {
     /// The caller's id: a repeat is answered with what exists.
     #[schema(value_type = String, format = "uuid")]
@@ -398,7 +398,7 @@ pub struct AllocationRequest {
 
 /// The body of a server action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServerActionRequest {
     /// Which.
     pub action: ServerAction,
@@ -409,7 +409,7 @@ pub struct ServerActionRequest {
 
 /// What an operator does to a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MachineActionRequest {
     /// Which.
     pub action: MachineAction,

@@ -33,7 +33,7 @@ const ANSWER_LIFETIME: Duration = Duration::from_millis(700);
 /// How long whoever said that it misses the host is not asked again: half of what its answer counts.
 const ASKED_ENOUGH: Duration = Duration::from_millis(350);
 /// After so long without a host that others hear this peer gives up: CRYENGINE's `net_inactivitytimeout`.
-const CUT_OFF: Duration = Duration::from_secs(10);
+pub(super) const CUT_OFF: Duration = Duration::from_secs(10);
 
 /// How long a host that obeys another has to send its members there: a round trip does, where nothing is lost.
 const SENT_ON_MAX: Duration = Duration::from_secs(1);

@@ -13,6 +13,7 @@ use crate::lobby::Arbiter;
 use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
 use crate::seal::Sealed;
+use crate::session::doubt::CUT_OFF;
 use crate::session::event::Begun;
 use crate::session::handover::HANDOVER_MAX;
 use crate::session::reign::{Mandate, Phase, Reign};
@@ -43,8 +44,7 @@ impl<G: Guards> Session<G> {
                 self.change_vacancy(|vacancy| vacancy.quorum = Quorum::Majority);
             }
         }
-        let Leadership::Vacant(vacancy) = &self.leadership else { return };
-        if vacancy.quorum == Quorum::Missing && self.config.without_majority == WithoutMajority::End {
+        if self.ends_without_majority(now) {
             return self.fail(now, Cause::Catastrophic, Failure::NoMajority);
         }
         let Some(head) = self.head(now) else { return };
@@ -79,6 +79,16 @@ impl<G: Guards> Session<G> {
             (Quorum::Missing, WithoutMajority::Fork) if head == self.me() => self.go_on_alone(now),
             (Quorum::Missing, WithoutMajority::Fork | WithoutMajority::Hold | WithoutMajority::End) => {}
         }
+    }
+
+    /// Whether the session ends here, for that is its setting where there is no majority. Whoever came in a moment ago has no vote, and nobody but the host that is gone may have
+    /// met it: where those who vote elect another, it hears so later than they do.
+    fn ends_without_majority(&self, now: Timestamp) -> bool {
+        let Leadership::Vacant(vacancy) = &self.leadership else { return false };
+        let is_missing =
+            vacancy.quorum == Quorum::Missing && self.config.without_majority == WithoutMajority::End;
+        let may_tell = self.has_lobby() || self.is_voter(self.me()) || now >= vacancy.since + CUT_OFF;
+        is_missing && may_tell
     }
 
     fn ask_for_votes(&mut self, now: Timestamp) {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Body, CanBeHost, ChannelId, Claim, Closed, Config, End, Epoch, Handover, Input, Joined, Joining,
-    LINEAGE_MAX, MEMBERS_MAX, Message, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp, Support,
+    LINEAGE_MAX, MEMBERS_MAX, Message, Migratable, Newcomers, Output, PLAYERS_MAX, PeerId, Roster, Stamp,
+    Support, WithoutMajority,
 };
 
-use crate::net::{NamedKeys, Net, peer, snapshot};
+use crate::net::{NamedKeys, Net, WAY, peer, snapshot};
 
 /// Runs until that is so.
 #[track_caller]
@@ -570,4 +571,22 @@ fn no_two_play_on_one_channel() {
         assert_eq!(roster.seat(&voters), seated.len() > 1, "{case}");
         assert_eq!(roster.members, seated, "{case}");
     }
+}
+
+/// Its host dies as it comes in, and nobody else has met it. Those who vote wait for two that are dead as well, for longer than whoever has a vote and hears nobody waits before its
+/// session ends, as is its setting: it has none, and comes to their host.
+#[test]
+fn who_has_no_vote_and_whom_nobody_met_waits_for_those_who_vote() {
+    let mut net = Net::with(7, Migratable::Yes, WithoutMajority::End);
+    net.run(Duration::from_secs(1));
+    net.travels = |body| if matches!(body, Body::Roster(_)) { Duration::from_secs(60) } else { WAY };
+    net.join(peer(8));
+    step_until(&mut net, |net| !net.somebody_asks());
+    (1..=3).for_each(|id| net.kill(peer(id)));
+    net.travels = |_| WAY;
+    assert!(!net.session(peer(4)).roster().members.contains_key(&peer(8)), "only its host has met it");
+    step_until(&mut net, |net| net.session(peer(7)).leader() == peer(4));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.session(peer(8)).leader(), peer(4));
+    assert!(net.session(peer(4)).roster().members.contains_key(&peer(8)));
 }

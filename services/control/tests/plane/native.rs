@@ -176,6 +176,25 @@ async fn an_operator_starts_stops_and_restarts_a_server() {
     assert!(refused.body["fix"].as_str().unwrap().contains("allocation delete"), "{}", refused.text);
 }
 
+/// A misspelt word would be left out in silence: another region, or the configuration that is first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_leaves_out_what_it_does_not_know() {
+    let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+    let machine = format!("/v1/machines/{}/actions", agent.machine.number());
+    for (path, known) in [
+        ("/v1/allocations", json!({ "allocationId": id(1) })),
+        ("/v1/servers/srv-1-1/actions", json!({ "action": "start" })),
+        (&machine, json!({ "action": "drain" })),
+        ("/v1/service-accounts", json!({ "role": "viewer" })),
+    ] {
+        let mut misspelt = known;
+        misspelt["regoin"] = json!("local");
+        let refused = world.post(path, &misspelt).await;
+        refused.expect(400, "MS-U101");
+        assert!(refused.text.contains("regoin"), "{path}: {}", refused.text);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn machines_status_and_health_are_shown() {
     let (world, agent) = World::with_agent(2, Habit::Obeys).await;
