@@ -5,6 +5,7 @@
 
 use alloc::collections::BTreeMap;
 use core::cmp::Reverse;
+use core::ops::Bound::{Excluded, Included};
 use core::time::Duration;
 
 use mainstay_core::Timestamp;
@@ -60,7 +61,7 @@ impl Heads {
     /// Of that side's successors in its epoch: what any of those wrote would outrank it anyway.
     pub(super) fn after(&self, stamp: Stamp) -> impl Iterator<Item = PeerId> {
         let last = Stamp { fork: u32::MAX, ..stamp };
-        self.0.range(stamp..=last).skip_while(move |(side, _)| **side == stamp).map(|(_, head)| *head)
+        self.0.range((Excluded(stamp), Included(last))).map(|(_, head)| *head)
     }
 }
 
