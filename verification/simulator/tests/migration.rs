@@ -146,12 +146,14 @@ fn worlds_of_both_arbiters_that_once_broke_a_law_hold() {
 /// And what a law of endings found: sessions under a lobby that stood still until their time was over, though it was back (302), minorities and majorities of
 /// whom nobody could be host, beside a side that led (358, 150, 272), and one that did not end by its policy (6); whoever could be host only once there was none did not
 /// know it itself (569), and who heard late whom its side had merged under did not come over (187). And whose questions to the lobby were lost, as they may be (325), one of them long before (286). A law took for lost what a struck player had
-/// not done (159). A majority of whom nobody could be host waited beside one that could and only played (11793).
+/// not done (159). A majority of whom nobody could be host waited beside one that could and only played (11793). One ended just as
+/// its host gave the session to somebody who never took it, and was taken for broken (81000265, which lives through another story since).
 #[test]
 fn worlds_that_ended_for_want_of_a_host_hold() {
     for seed in [302, 358, 150, 272, 6, 569, 187, 325, 286, 159, 2_714, 5_103, 11_793, 12_743] {
         holds(&run::<Guarded>(seed, Text::None));
     }
+    holds(&run_under::<Guarded>(Arbiter::Lobby, 81_000_265, Text::None));
 }
 
 /// Of those that live through many hosts. One that was certified and had not heard a standby for a while led an empty game (6000000389,
