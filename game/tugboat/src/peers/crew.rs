@@ -430,9 +430,13 @@ impl Crew {
 }
 
 impl Drop for Crew {
-    /// Everybody leaves: the console of each closes, and who does not go is killed.
+    /// Everybody leaves: the console of each closes, and who does not go is killed. Whoever is stopped hears nothing, and is killed at once.
     fn drop(&mut self) {
         for player in &mut self.players {
+            if player.life == Life::Stopped {
+                // It has ended meanwhile where it cannot be killed.
+                let _ended = player.process.kill();
+            }
             player.life = Life::Gone;
             player.console = None;
         }

@@ -7,7 +7,11 @@ use super::field::Field;
 use super::{Settings, Told};
 use crate::Failure;
 use crate::idle::spent;
+use crate::report::median;
 use serde_json::json;
+
+/// How often each is measured: one session of 64 sends more or less than another by as much as its standbys take.
+const RUNS: usize = 3;
 
 /// Since when the machine is watched: what all its processors did until then, in ticks.
 pub struct Busy {
@@ -66,10 +70,27 @@ fn measure(settings: &Settings, level: &str, watched: Duration) -> Result<Cost, 
     })
 }
 
-/// Measures, with the state going along and without; what lies between them is the standbys' part.
+impl Cost {
+    /// Of each the median.
+    fn of(runs: &[Self]) -> Self {
+        let of = |one: fn(&Self) -> f64| median(runs.iter().map(one));
+        Self {
+            host: of(|it| it.host),
+            all: of(|it| it.all),
+            processor: of(|it| it.processor),
+            busy: of(|it| it.busy),
+        }
+    }
+}
+
+/// Measures, with the state going along and without, in turn; what lies between them is the standbys' part.
 pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
-    let with = measure(settings, "asynchronous", watched)?;
-    let without = measure(settings, "none", watched)?;
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        with.push(measure(settings, "asynchronous", watched)?);
+        without.push(measure(settings, "none", watched)?);
+    }
+    let (with, without) = (Cost::of(&with), Cost::of(&without));
     if settings.told == Told::Json {
         let line = json!({
             "players": settings.players, "hostBytesPerSecond": with.host, "allBytesPerSecond": with.all,
@@ -79,7 +100,7 @@ pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
         say!("{line}");
         return Ok(());
     }
-    say!("{}, for {} s:", settings.words(), watched.as_secs());
+    say!("{}, {RUNS} times for {} s, medians:", settings.words(), watched.as_secs());
     say!("  the host sends {:.0} bytes a second, all players together {:.0}", with.host, with.all);
     say!(
         "  of these for standbys: {:.0} of the host's, {:.0} of all",

@@ -91,6 +91,10 @@ const BUDGET_MS: u64 = 30_000 + ENDING_MS;
 /// How long a host waits for its successor at most.
 const HANDING_MAX: Micros = 2_100_000;
 
+/// How long after a host has given its session away somebody is host: the host waits for its successor, a lobby for the host, and then it is as after
+/// a crash. It is less than the time after which a session can be given away again.
+pub(super) const GIVEN_MAX: Micros = HANDING_MAX + LOBBY_LEASE + LEASE_SLACK + GAP_OF_FORK_MAX;
+
 /// How long after a host has given its session away, or gone, the last member begins to live through that.
 const GIVING_MAX: Micros = 5_000_000;
 
@@ -274,6 +278,11 @@ impl Oracle {
     /// A host gives the session away, or goes by its own word.
     pub(super) const fn gives(&mut self, now: Micros) {
         self.given = Some(now);
+    }
+
+    /// When that was last.
+    pub(super) const fn given(&self) -> Option<Micros> {
+        self.given
     }
 
     /// Nobody suits better than the host that asked for one: it goes on.

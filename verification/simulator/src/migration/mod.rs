@@ -450,7 +450,15 @@ impl<G: Guards> World<G> {
 
     /// When something happens next, if anything does before its end.
     fn next_at(&self) -> Option<Micros> {
-        self.agenda.next_at().filter(|next| *next <= self.until + REST)
+        self.agenda.next_at().filter(|next| *next <= self.end())
+    }
+
+    /// When everything has to be over. A session that its host gives to another just before is judged once that one could take it, or another in
+    /// its place.
+    fn end(&self) -> Micros {
+        let end = self.until + REST;
+        // Its host says so again and again.
+        self.oracle.given().map_or(end, |given| end.max(given.min(end) + laws::GIVEN_MAX))
     }
 
     /// What happens next.
