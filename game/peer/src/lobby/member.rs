@@ -168,10 +168,16 @@ impl Member {
         peers.iter().filter_map(|peer| self.keys.get(peer).cloned()).collect()
     }
 
-    fn look(&mut self) {
+    /// Reads the session anew, if the lobby answers.
+    fn look(&mut self) -> Done {
         let seen = self.guest.door.get(As::Member(&self.token), &self.place(""));
-        if let Some(Answered::Yes(session)) = self.heard(seen) {
-            self.learn(&session);
+        match self.heard(seen) {
+            Some(Answered::Yes(session)) => {
+                self.learn(&session);
+                Done::Yes
+            }
+            Some(Answered::No(..)) => Done::Yes,
+            None => Done::NotYet,
         }
     }
 
@@ -366,7 +372,10 @@ impl Lobby for Member {
         if self.kicked.contains(&peer) {
             return Heeded::Yes;
         }
-        let Some(key) = self.key_of(peer) else {
+        if !self.keys.contains_key(&peer) && self.look() == Done::NotYet {
+            return Heeded::NotYet;
+        }
+        let Some(key) = self.keys.get(&peer).cloned() else {
             return Heeded::Refused {
                 code: refused::NOT_MEMBER.to_owned(),
                 detail: format!("{peer} is unknown"),
