@@ -82,8 +82,18 @@ impl<G: Guards> Session<G> {
 
     /// First whoever comes plays, then one change of the view: who is gone, or who has come.
     pub(super) fn keep_crowd(&mut self, now: Timestamp) {
+        self.take_back(now);
         self.admit(now);
         self.keep_view(now);
+    }
+
+    /// Whoever was given up, and obeys this host now, plays on as all do: it holds states, and may be host next. A host that stood still comes back so.
+    fn take_back(&mut self, now: Timestamp) {
+        let Leadership::Reigns(reign) = &self.leadership else { return };
+        if !reign.remove.is_empty() {
+            let present = self.present(now);
+            self.as_host(|reign| reign.remove.retain(|peer| !present.contains(peer)));
+        }
     }
 
     /// Whether somebody may not be a member any more, whatever it says.

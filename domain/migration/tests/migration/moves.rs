@@ -493,6 +493,26 @@ fn two_players_that_are_cut_apart_merge_when_they_meet() {
     assert!(net.session(peer(1)).view().members.contains_key(&peer(2)));
 }
 
+/// "acknowledged = held by the host and min(2, standbys) others": a host that stood still, and was given up by a side without a majority, holds what is said to be safe
+/// once it plays there. It was sent no state any more, for it had been missed, and all that was told safe was lost with the next host.
+#[test]
+fn who_comes_back_holds_what_its_host_says_is_safe() {
+    for (members, asleep) in [(2, vec![1]), (4, vec![1, 3])] {
+        let mut net = Net::of(members);
+        asleep.iter().for_each(|id| net.freeze(peer(*id)));
+        net.run(Duration::from_secs(5));
+        asleep.iter().for_each(|id| net.thaw(peer(*id)));
+        net.run(Duration::from_secs(8));
+        let host = net.host();
+        let safe = net.session(host).held().id();
+        net.run(Duration::from_secs(2));
+        let held = |id: u128| net.session(peer(id)).held().id();
+        let others = (1..=members).filter(|id| peer(*id) != host);
+        let holders = others.filter(|id| held(*id) > safe).count();
+        assert_eq!(holders, 2.min(members as usize - 1), "of {members}");
+    }
+}
+
 /// Figures of issue 5: "p50 under 1.5 s", with two players too. Nobody is left to be looked for; who would end waits longer.
 #[test]
 fn whoever_is_left_of_two_does_not_look_for_others() {
