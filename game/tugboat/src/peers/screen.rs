@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 
 use mainstay_peer::Shown;
 use mainstay_peer::migration::{Identification, PeerId};
@@ -105,12 +106,19 @@ impl Drop for Screen {
     }
 }
 
+/// From where a session can be joined that is, if not from everywhere.
+fn reach(facts: &Value) -> &'static str {
+    let field = |name: &str| facts[name].as_str().unwrap_or_default();
+    let is_loopback = field("address").parse().is_ok_and(|address: SocketAddr| address.ip().is_loopback());
+    if is_loopback && field("joinedBy").contains("--via") { " (on this machine alone)" } else { "" }
+}
+
 /// A fact in the words of a person; `None` for what only programs want to know.
 pub(crate) fn sentence(facts: &Value) -> Option<String> {
     let word = |field: &str| facts[field].as_str().unwrap_or_default().to_owned();
     let peer = |field: &str| word(field).chars().take(8).collect::<String>();
     Some(match facts["event"].as_str()? {
-        "started" => format!("joined by: {}", word("joinedBy")),
+        "started" => format!("joined by: {}{}", word("joinedBy"), reach(facts)),
         "entered" => "you are in".to_owned(),
         "leads" => format!("you are host (epoch {})", facts["epoch"]),
         "follows" => format!("{} is host (epoch {})", peer("host"), facts["epoch"]),

@@ -75,6 +75,9 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
         let Some((_, line)) = heard else { continue };
         let Some(old) = host else {
             host = crew.host();
+            if host.is_some() {
+                file.write(&note(crew, host, &last, left.as_deref()))?;
+            }
             continue;
         };
         let before = Stamp::of(&last).max(Stamp::of(&crew.players[old].stands));
@@ -92,8 +95,12 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
             }
         }
         let others = others(crew);
-        let moves: Vec<&Value> =
+        let mut moves: Vec<&Value> =
             others.iter().filter_map(|index| crew.players[*index].move_after(before)).collect();
+        if moves.is_empty() {
+            // Its side went over to another, whose host had stood still, and goes on where it was.
+            moves.extend(crew.players[old].move_after(before));
+        }
         last = facts(&crew.players[old].peer, &moves, others.len());
         let new_host = last["newHost"].as_str().unwrap_or_default().to_owned();
         host = crew.players.iter().position(|player| player.peer == new_host);
@@ -145,17 +152,19 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
         },
     )?;
     let moved = next_move(&file, &before, &stop);
-    match how {
-        KillHost::Graceful => {}
-        KillHost::PowerCut => signal(pid, Signal::SIGKILL)?,
+    let over = match how {
+        KillHost::Graceful => Ok(()),
+        KillHost::PowerCut => signal(pid, Signal::SIGKILL),
         KillHost::Freeze => {
             while began.elapsed() < FROZEN_FOR && !stop.is_told() {
                 thread::sleep(LOOK_AGAIN);
             }
-            signal(pid, Signal::SIGCONT)?;
+            signal(pid, Signal::SIGCONT)
         }
-    }
+    };
+    // Where the demo has ended meanwhile the host went with it.
     let mut moved = moved?;
+    over?;
     moved["how"] = how.word().into();
     summarise(&told, moved)?;
     Ok(ExitCode::SUCCESS)
