@@ -154,18 +154,19 @@ impl Member {
 
     /// A member's key: who is not known is looked up.
     fn key_of(&mut self, peer: PeerId) -> Option<String> {
-        if !self.keys.contains_key(&peer) {
-            self.look();
-        }
+        self.look_up(&[peer]);
         self.keys.get(&peer).cloned()
     }
 
     /// The keys of members, as many as the lobby knows: who has just come in is looked up.
     fn keys_of(&mut self, peers: &[PeerId]) -> Vec<String> {
-        if peers.iter().any(|peer| !self.keys.contains_key(peer)) {
-            self.look();
-        }
+        self.look_up(peers);
         peers.iter().filter_map(|peer| self.keys.get(peer).cloned()).collect()
+    }
+
+    /// Reads who they are where somebody is not known, if the lobby answers.
+    fn look_up(&mut self, peers: &[PeerId]) -> Done {
+        if peers.iter().all(|peer| self.keys.contains_key(peer)) { Done::Yes } else { self.look() }
     }
 
     /// Reads the session anew, if the lobby answers.
@@ -372,7 +373,7 @@ impl Lobby for Member {
         if self.kicked.contains(&peer) {
             return Heeded::Yes;
         }
-        if !self.keys.contains_key(&peer) && self.look() == Done::NotYet {
+        if self.look_up(&[peer]) == Done::NotYet {
             return Heeded::NotYet;
         }
         let Some(key) = self.keys.get(&peer).cloned() else {
