@@ -67,6 +67,9 @@ struct OfWorld {
     /// Of those, two or three sessions at once, some of whose machines are in all of them.
     #[arg(long, requires = "migration", conflicts_with = "succession")]
     several: bool,
+    /// Of those, two to four players of whom one after another stands still for a while, or goes.
+    #[arg(long, requires = "migration", conflicts_with_all = ["succession", "several"])]
+    few: bool,
     /// Worlds of one lobby whose sessions' hosts die, freeze and are cut off, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug", "matching", "migration"])]
     lobby: bool,
@@ -250,6 +253,8 @@ impl OfWorld {
     fn of_peers(&self, seed: u64, text: Text) -> migration::Report {
         if self.succession {
             migration::succession::<Guarded>(seed, text)
+        } else if self.few {
+            migration::few::<Guarded>(seed, text)
         } else {
             migration::run::<Guarded>(seed, text)
         }
@@ -269,6 +274,7 @@ impl OfWorld {
         let lobby = if self.lobby { " --lobby" } else { "" };
         let succession = if self.succession { " --succession" } else { "" };
         let several = if self.several { " --several" } else { "" };
-        format!("{calm}{bug}{matching}{migration}{succession}{several}{lobby}")
+        let few = if self.few { " --few" } else { "" };
+        format!("{calm}{bug}{matching}{migration}{succession}{several}{few}{lobby}")
     }
 }

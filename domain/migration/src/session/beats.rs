@@ -123,7 +123,8 @@ impl<G: Guards> Session<G> {
 
     fn hear_beat(&mut self, now: Timestamp, from: PeerId, stamp: Stamp, beat: &Beat) {
         self.see(from, beat.promised);
-        let is_host = from == self.leader();
+        let (is_host, is_of_mine) =
+            (from == self.leader(), stamp == self.stamp() && beat.leads.host(from) == self.me());
         if let Some(contact) = self.contacts.get_mut(&from) {
             if is_host {
                 contact.rhythm.beat_of_host(now);
@@ -132,6 +133,9 @@ impl<G: Guards> Session<G> {
             }
             contact.echo = contact.echo.max(beat.sent);
             contact.echoed = contact.echoed.max(Some(beat.echo).filter(|echo| *echo != Timestamp::EPOCH));
+            if is_of_mine {
+                contact.backed = contact.echoed;
+            }
             contact.holds = beat.holds;
             contact.told = stamp;
             let obeys = beat.leads.host(from);

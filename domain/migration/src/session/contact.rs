@@ -17,6 +17,8 @@ pub(super) struct Contact {
     pub(super) echo: Timestamp,
     /// The newest `sent` of ours that came back.
     pub(super) echoed: Option<Timestamp>,
+    /// The newest of those while it obeyed this peer as its host.
+    pub(super) backed: Option<Timestamp>,
     /// Whom it obeys.
     pub(super) stamp: Stamp,
     pub(super) beat: Option<Beat>,
@@ -63,6 +65,7 @@ impl Contact {
             rhythm: Rhythm::starting(now),
             echo: Timestamp::EPOCH,
             echoed: None,
+            backed: None,
             stamp,
             beat: None,
             holds: Descent::NONE,

@@ -276,8 +276,16 @@ impl<G: Guards> Session<G> {
             let promised = self.contacts.get(peer).and_then(|it| it.beat).map(|beat| beat.promised);
             promised.is_some_and(|promised| promised > epoch) && !self.ballot.has_vote_of(*peer)
         };
-        let behind = self.count_present(now, |peer| self.is_voter(*peer) && !has_promised(peer));
-        behind >= self.view().majority()
+        let is_behind = |peer: &PeerId| self.is_voter(*peer) && !has_promised(peer);
+        let behind = self.count_present(now, is_behind);
+        // On a side of this epoch nobody votes, so whoever went to one has made nobody host: its word counts for the lease that it gave.
+        let is_on_side = |contact: &Contact| {
+            let is_beside = self.fork.is_none() && contact.stamp.epoch == own && contact.stamp.fork > 0;
+            let has_lent = contact.backed.is_some_and(|backed| now.since(backed) <= LEASE);
+            is_beside && has_lent && !contact.has_left()
+        };
+        let on_sides = self.contacts.iter().filter(|(peer, it)| is_behind(peer) && is_on_side(it)).count();
+        behind + on_sides >= self.view().majority()
     }
 
     pub(super) fn keep_mandate(&mut self, now: Timestamp) {

@@ -147,6 +147,11 @@ impl Vacancy {
     }
 }
 
+/// Whether somebody has said lately that it obeys another.
+fn has_just_sent_on(contact: &Contact, now: Timestamp) -> bool {
+    contact.sent_on.is_some_and(|at| now.since(at) < QUORUM_PATIENCE)
+}
+
 impl<G: Guards> Session<G> {
     /// The host goes by its own word, and names nobody: nobody has to be asked whether it is missed.
     pub(super) fn be_left(&mut self, now: Timestamp) {
@@ -170,8 +175,8 @@ impl<G: Guards> Session<G> {
         let leader = self.leader();
         let is_elsewhere = |contact: &Contact| {
             let obeys_another = contact.obeys.is_some_and(|host| host != leader);
-            let has_sent_on = contact.sent_on.is_some_and(|at| now.since(at) < QUORUM_PATIENCE);
-            obeys_another || has_sent_on || contact.has_left() || contact.rhythm.silence(now) >= MEMBER_LOST
+            let is_silent = contact.rhythm.silence(now) >= MEMBER_LOST;
+            obeys_another || has_just_sent_on(contact, now) || contact.has_left() || is_silent
         };
         let is_out = |peer: PeerId| {
             if peer == self.me() {
@@ -258,10 +263,10 @@ impl<G: Guards> Session<G> {
             });
         }
         let (stamp, leader) = (self.stamp(), self.leader());
-        // Whoever obeys another since votes for nobody as long as that one lives.
+        // Whoever obeys another since votes for nobody as long as that one lives. Most of a large side send no beat here, and send this peer on.
         let is_with = |contact: &Contact| {
-            let is_elsewhere = contact.told > stamp && contact.obeys.is_some_and(|host| host != leader);
-            !contact.is_lost(now) && !is_elsewhere
+            let obeys_another = contact.told > stamp && contact.obeys.is_some_and(|host| host != leader);
+            !contact.is_lost(now) && !obeys_another && !has_just_sent_on(contact, now)
         };
         let lives = |peer: &PeerId| *peer == self.config.me || self.contacts.get(peer).is_some_and(is_with);
         let living = self.view().members.keys().filter(|peer| lives(peer)).count();

@@ -90,3 +90,24 @@ fn who_came_to_a_side_does_not_wait_for_the_dead_that_it_never_met() {
     net.run(Duration::from_millis(2_500));
     assert!(net.seen[&peer(9)].led_from.is_some());
 }
+
+/// I8: a majority missed the host, and half of it goes on without one meanwhile, unheard of the others. They count those no more once they are sent on by them, though most of
+/// them send no beat: else they would wait for one after another who has a host, until the session's time is over (world 90000375).
+#[test]
+fn who_is_sent_on_by_most_counts_them_no_more() {
+    let mut net = Net::of(14);
+    net.kill(peer(1));
+    net.run(Duration::from_millis(500));
+    let (one_side, other) = (2..=7, 8..=14);
+    for from in other.clone() {
+        net.cut.extend(one_side.clone().map(|to| (peer(from), peer(to))));
+    }
+    let goes_on = |net: &Net| (2..=7).all(|id| net.session(peer(id)).stamp() == ALONE);
+    step_until(&mut net, goes_on);
+    net.run(Duration::from_secs(2));
+    assert!(other.clone().all(|id| !net.session(peer(id)).has_host()), "they hear the others, and wait");
+    net.cut.clear();
+    net.run(Duration::from_secs(4));
+    let leaders: Vec<_> = (2..=14).map(|id| net.session(peer(id)).leader()).collect();
+    assert!(leaders.iter().all(|leader| *leader == peer(2)), "{leaders:?}");
+}

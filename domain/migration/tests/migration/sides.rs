@@ -529,3 +529,42 @@ fn a_host_that_obeys_another_and_sends_nobody_there_is_none_any_more() {
     }
     assert_eq!(net.session(peer(3)).leader(), peer(3));
 }
+
+/// "merge when they meet": each gives way to the other, for each has heard that the other's side is the larger. One of them goes on at once, and not when both have waited
+/// for a successor in vain.
+#[test]
+fn of_two_hosts_that_give_way_to_each_other_one_goes_on_at_once() {
+    let mut net = Net::of(2);
+    net.freeze(peer(1));
+    net.run(Duration::from_millis(2_200));
+    net.thaw(peer(1));
+    let mut beat = net.beat_of(peer(2));
+    let Leads::Yes(side) = &mut beat.leads else { panic!("{beat:?}") };
+    side.size = 64;
+    net.say(peer(1), peer(2), Body::Beat(beat));
+    net.say(peer(2), peer(1), Body::Beat(beat));
+    assert_eq!(
+        [1, 2].map(|id| net.session(peer(id)).hands_over()),
+        [true; 2],
+        "{:?}",
+        [1, 2].map(|id| net.session(peer(id)).standing())
+    );
+    net.run(Duration::from_millis(500));
+    assert_eq!((net.host(), net.session(peer(2)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
+}
+
+/// "When sides meet the confirmed one goes on" (`docs/reference/peers.md`): a host of two stands still for less than its lease, and the other has gone on without it. It is
+/// confirmed until that is over, though nobody obeys it meanwhile, and the game goes on from where it stood.
+#[test]
+fn a_host_that_stood_still_for_less_than_its_lease_is_still_confirmed() {
+    let mut net = Net::of(2);
+    net.freeze(peer(1));
+    net.run(Duration::from_millis(1_700));
+    assert_eq!(net.session(peer(2)).standing(), Some(Standing::Unconfirmed));
+    net.thaw(peer(1));
+    let stood_still = |net: &Net| net.session(peer(1)).standing() == Some(Standing::Unconfirmed);
+    step_until(&mut net, |net| stood_still(net) || net.session(peer(2)).leader() == peer(1));
+    assert!(!stood_still(&net));
+    net.run(Duration::from_millis(200));
+    assert_eq!((net.host(), net.session(peer(2)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
+}

@@ -11,11 +11,14 @@ use super::clock::Sleeps;
 use super::keys::NamedKeys;
 use super::peer::{Alive, Handed, Life};
 use super::scenario::{Comers, Deaths, Faults};
-use super::{Happening, Parcel, REST, World};
+use super::{Happening, Parcel, REST, SLEEP_MAX, World};
+use crate::agenda::Micros;
 use crate::laws::Broken;
 
 /// In how many of a million crashes the next host dies before it is over.
 const TOO: u32 = 250_000;
+/// How long somebody stands still at least, where nothing else is wrong.
+const SLEEP_MIN: Micros = 300_000;
 /// In how many of a million faults the lobby is struck, where there is one.
 const LOBBY: u32 = 120_000;
 /// How many of a million that start have no pass of the lobby, where there is one.
@@ -39,6 +42,7 @@ impl<G: Guards> World<G> {
                 self.host_goes()
             }
             Faults::Calm => self.hands_over(),
+            Faults::Sleepers => self.one_sleeps_or_goes(),
             Faults::HostCrashes => {
                 super::laws::stands_firm(self)?;
                 match self.host() {
@@ -89,6 +93,17 @@ impl<G: Guards> World<G> {
                 90..=94 => self.changes_suitability(),
                 _ => self.cuts_host_one_way(),
             },
+        }
+    }
+
+    fn one_sleeps_or_goes(&mut self) -> Result<(), Broken> {
+        match self.random.below(10) {
+            0..=6 => self.strikes_host_or(|world, peer| {
+                let span = world.random.between(SLEEP_MIN, SLEEP_MAX);
+                world.stands_still(peer, span, Sleeps::No);
+                Ok(())
+            }),
+            _ => self.host_goes(),
         }
     }
 

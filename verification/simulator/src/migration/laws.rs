@@ -13,7 +13,7 @@
 //! | I6 one list, one order | [`lists`] |
 //! | I7 who may be host | [`hosts`] |
 //! | I8 everybody ends with one host, in time | [`migrated`], [`ended`], [`endings`], [`stands_firm`], [`is_obeyed`], [`at_rest`] |
-//! | I9 what was acknowledged outlives its host, inputs count once | [`states`], [`Oracle::applies`], [`at_rest`] |
+//! | I9 what was acknowledged is held by enough and outlives its host, inputs count once | [`copies`], [`states`], [`Oracle::applies`], [`at_rest`] |
 //! | I10 one actor a player, and it keeps it | [`actors`] |
 //! | I11, I12 callbacks come in their order | [`Grammar`] |
 //! | I13 sessions are apart | [`apart`], [`mod@super::several`] |
@@ -26,6 +26,7 @@
 
 mod actors;
 mod apart;
+mod copies;
 mod endings;
 mod grammar;
 mod hosts;
@@ -48,6 +49,7 @@ use mainstay_migration::{
 use self::actors::Actors;
 pub(super) use self::actors::{is_new, plays_again};
 pub(super) use self::apart::is_not_its_own;
+pub(super) use self::copies::is_held;
 pub(super) use self::grammar::Grammar;
 use self::hosts::Elections;
 pub(super) use self::hosts::{is_obeyed, names, votes};
@@ -467,7 +469,7 @@ pub(super) fn migrated<G: Guards>(world: &mut World<G>, id: PeerId, report: &Rep
                 let is_cut_off = report.outcome == Outcome::Terminated(Failure::CutOff);
                 !(was_given || is_cut_off && report.took_ms <= ENDING_MS)
             }
-            Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm => false,
+            Faults::HostCrashes | Faults::HostAfterHost | Faults::Swarm | Faults::Sleepers => false,
         };
     ensure(!unprovoked, "nobody migrates whose host most of them hear", || format!("{id}: {report:?}"))?;
     // Whoever should not have begun is not asked how it ended.
@@ -570,7 +572,8 @@ fn all_was_applied<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         let missing = (1..=played).find(|number| settled.is_none_or(|settled| !settled.contains(number)));
         // Who says that it holds more than it does has its host take for safe what is not.
         let lies = world.forger.is_some_and(|forger| forger.peer == id);
-        let is_apart = world.scenario.faults == Faults::Swarm || world.shared.contains(&id);
+        let is_apart =
+            matches!(world.scenario.faults, Faults::Swarm | Faults::Sleepers) || world.shared.contains(&id);
         // Where nothing goes along no later host's game has what an earlier one's had; nor where all died at once who held it.
         let goes_along = world.scenario.level != Level::None && world.scenario.deaths == Deaths::Alone;
         let is_behind = last != played && !is_apart && !lies && goes_along;

@@ -48,6 +48,9 @@ const BUSY_MAX: Micros = 150_000_000;
 const SUCCESSION: Micros = 450_000_000;
 /// How long the next one stays at most, once the move is over for everybody.
 const REIGN_MAX: Micros = 1_000_000;
+/// How long somebody stands still at most where nothing else is wrong, and what the others have to themselves after that, at most.
+const SLEEP_MAX: Micros = 6_000_000;
+const AWAKE_MAX: Micros = 8_000_000;
 /// The session of a world that has one.
 const SESSION: SessionId = SessionId(7);
 /// An hour.
@@ -110,6 +113,8 @@ pub struct Counts {
     pub inputs: u64,
     /// States that were acknowledged.
     pub acknowledged: u64,
+    /// And that somebody was to hold who could have been host next.
+    pub copied: u64,
     /// Times that a peer missed its host and asked the others.
     pub suspicions: u64,
     /// Callbacks of listeners.
@@ -224,6 +229,14 @@ pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
     let scenario = scenario.edited(mix(seed ^ scenario::EDITED)).stateless(mix(seed ^ scenario::STATELESS));
+    live::<G>(seed, random, scenario, text)
+}
+
+/// A session of two to four, of whom one after another stands still for a while, or goes.
+#[must_use]
+pub fn few<G: Guards>(seed: u64, text: Text) -> Report {
+    let mut random = Random::seeded(seed);
+    let scenario = Scenario::few(&mut random, arbiter_of(seed)).on_terms(mix(seed ^ scenario::TERMS));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -443,7 +456,8 @@ impl<G: Guards> World<G> {
             | Faults::Swarm
             | Faults::HostUnheard
             | Faults::Stormer
-            | Faults::Beside => self.random.between(BUSY_MAX / 10, BUSY_MAX),
+            | Faults::Beside
+            | Faults::Sleepers => self.random.between(BUSY_MAX / 10, BUSY_MAX),
         };
         self.until = 5_000_000 + busy;
     }
@@ -527,6 +541,7 @@ impl<G: Guards> World<G> {
         match self.scenario.faults {
             Faults::HostCrashes => 12_000_000 + self.random.below(self.scenario.pause),
             Faults::HostAfterHost => self.random.between(REIGN_MAX / 5, REIGN_MAX),
+            Faults::Sleepers => self.random.between(SLEEP_MAX, SLEEP_MAX + AWAKE_MAX),
             Faults::Calm
             | Faults::OneDeaf
             | Faults::Swarm

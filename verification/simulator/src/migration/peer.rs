@@ -480,6 +480,7 @@ impl<G: Guards> World<G> {
             Output::Durable(state) => {
                 self.counts.acknowledged += 1;
                 super::laws::acknowledges(self, id)?;
+                super::laws::is_held(self, id, state)?;
                 self.peer(id).words.acknowledge(state);
                 let written = &mut self.peer(id).written;
                 let mut safe = None;

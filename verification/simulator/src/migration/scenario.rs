@@ -215,6 +215,8 @@ pub(super) enum Faults {
     HostAfterHost,
     /// None but what its machines live through that are in other sessions, too, and its host's is not one: see [`mod@super::several`].
     Beside,
+    /// One of a few stands still for a while, or goes, and then all is well for long enough to hold the game anew.
+    Sleepers,
 }
 
 impl Scenario {
@@ -267,6 +269,22 @@ impl Scenario {
             },
             faults,
             pause: drawn.pause / 3,
+            comers: Comers::OneForEach,
+            ..drawn
+        }
+    }
+
+    /// Two to four players, nearly all of whom every state needs, and each time only one of them is in trouble.
+    pub(super) fn few(random: &mut Random, arbiter: Arbiter) -> Self {
+        let drawn = Self::draw(random);
+        Self {
+            peers: usize::try_from(random.between(1, 3)).unwrap_or(1),
+            arbiter,
+            loss: 0,
+            doubled: 0,
+            spikes: 0,
+            listeners: Listeners::Quick,
+            faults: Faults::Sleepers,
             comers: Comers::OneForEach,
             ..drawn
         }
@@ -335,7 +353,8 @@ impl Scenario {
             | Faults::Wireless
             | Faults::HostUnheard
             | Faults::Stormer
-            | Faults::Beside => false,
+            | Faults::Beside
+            | Faults::Sleepers => false,
         };
         if !may || !lot.is_multiple_of(GATHERS_IN) {
             return Self { gathers: 0, ..self };

@@ -225,7 +225,7 @@ fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: State
         let Some(session) = world.peers[id].session() else { return false };
         let held = session.held().id();
         let is_judged = match world.scenario.faults {
-            Faults::Swarm | Faults::Beside => {
+            Faults::Swarm | Faults::Beside | Faults::Sleepers => {
                 let obeys = session.stamp() == stamp && session.leader() == host;
                 // What another wrote later may be of a side that never had it.
                 held.stamp == state.stamp
