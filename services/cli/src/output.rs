@@ -53,6 +53,13 @@ pub fn event(thing: &Value, format: &Output) -> Result<(), Failure> {
     write(&entry(thing, format)?)
 }
 
+/// What happened, for people, where they asked for certain fields of it: each with its name, in one line.
+pub fn asked_for(facts: &Value, format: &Output) -> Option<String> {
+    let picked = (!format.fields.is_empty()).then(|| picked(facts, &format.fields))?;
+    let words = format.fields.iter().map(|field| format!("{field} {}", cell(picked.get(field))));
+    Some(words.collect::<Vec<_>>().join(", "))
+}
+
 /// Writes what is fetched: once, or with `--watch` again and again.
 pub fn look(
     shape: &Shape<'_>,

@@ -5,7 +5,6 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
-use crate::session::suitable::Better;
 use crate::session::words::{Cause, End, Moving, Outcome, Output, Progress, Report};
 use crate::session::{Leadership, Session};
 use crate::settings::Switch;
@@ -88,7 +87,7 @@ impl<G: Guards> Session<G> {
     pub(super) fn elected(&mut self, role: Role) {
         let leader = self.leader();
         // Its game hears whether it goes on, and who suits better is looked for anew.
-        self.better = Better::default();
+        self.better.look_anew();
         if let Some(event) = &mut self.event
             && event.stages.elected(role)
         {

@@ -132,7 +132,7 @@ impl<G: Guards> Session<G> {
                 // Each gives way to the other, for each heard last how the other stood before: one goes on.
                 let is_mutual = self.as_host(|reign| reign.yields_to(from)) == Some(true);
                 if is_mutual && self.me() < from {
-                    self.keep_reign();
+                    self.keep_reign(now);
                 }
                 self.as_host(|reign| {
                     reign.merging.get_or_insert(now);

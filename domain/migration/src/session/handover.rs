@@ -115,7 +115,7 @@ impl<G: Guards> Session<G> {
             self.as_host(|reign| reign.leaves_at = Some(now + BEAT));
         }
         if is_confirmed || is_lost || now >= since + HANDOVER_MAX {
-            return self.keep_reign();
+            return self.keep_reign(now);
         }
         let holds = self.contacts.get(&to).map_or(state, |contact| contact.holds.id());
         // More than that nobody has written: whoever says that it holds more would be certified before it has this.
@@ -171,8 +171,11 @@ impl<G: Guards> Session<G> {
     }
 
     /// The successor did not get there: the host goes on.
-    pub(super) fn keep_reign(&mut self) {
-        self.as_host(|reign| reign.phase = Phase::Reigning);
+    pub(super) fn keep_reign(&mut self, now: Timestamp) {
+        let before = self.as_host(|reign| core::mem::replace(&mut reign.phase, Phase::Reigning));
+        if let Some(Phase::HandingOver { to, why: Handover::Lobby, .. }) = before {
+            self.better.decline(now, to);
+        }
         self.elected(Role::Host);
         self.want_state();
     }

@@ -309,15 +309,15 @@ impl<G: Guards> Session<G> {
             Ruling::Noted(_) | Ruling::Stands => {}
             Ruling::Host(certificate) => self.be_certified(now, asked, &certificate),
             Ruling::Stays if self.has_lost_host() => self.end(now, End::HostLost),
-            Ruling::Unfit | Ruling::Stays => self.be_unfit(),
+            Ruling::Unfit | Ruling::Stays => self.be_unfit(now),
             Ruling::Over => self.end(now, End::Closed),
         }
     }
 
     /// The lobby will not have this peer, or its successor, as host.
-    fn be_unfit(&mut self) {
+    fn be_unfit(&mut self, now: Timestamp) {
         if let Leadership::Reigns(Reign { phase: Phase::HandingOver { .. }, .. }) = &self.leadership {
-            return self.keep_reign();
+            return self.keep_reign(now);
         }
         self.pass_over_oneself();
     }

@@ -5,6 +5,7 @@
 //! can do and not by its channel, with nobody coming meanwhile, and whoever else does as well; and no session moves so again soon.
 //! `net_automigrate_host` turns it off where the host is. A game that says nothing has begun: nothing moves under it.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -22,6 +23,8 @@ const SUITS_FOR: Duration = Duration::from_secs(10);
 /// How long a session that has moved, or should have, stays where it is: two whose links are measured a little otherwise each time would
 /// hand it to and fro.
 const KEEPS_FOR: Duration = Duration::from_secs(30);
+/// How long whoever did not take the session is not given it again: each time the game stands still for as long as a host waits for its successor.
+const DECLINED_FOR: Duration = Duration::from_mins(5);
 
 /// How many of those who suit better are judged, the best of them: this is asked with every event, and each more costs a look at all hints.
 const BETTER_MAX: usize = 8;
@@ -39,17 +42,32 @@ pub(super) struct Better {
     since: Vec<(PeerId, Timestamp)>,
     /// Of whom the game was told, and when.
     told: Option<(PeerId, Timestamp)>,
+    /// To whom the session was given, and who did not take it, and when.
+    declined: BTreeMap<PeerId, Timestamp>,
 }
 
 impl Better {
     /// These do now, of this roster.
     fn are(&mut self, now: Timestamp, roster: u32, those: Vec<PeerId>) {
         if self.roster != roster {
-            *self = Self { roster, ..Self::default() };
+            self.look_anew();
+            self.roster = roster;
         }
         let since = |who| self.since.iter().find(|(it, _)| *it == who).map_or(now, |(_, since)| *since);
-        self.since = those.into_iter().map(|who| (who, since(who))).collect();
+        self.declined.retain(|_, at| now < *at + DECLINED_FOR);
+        let those = those.into_iter().filter(|who| !self.declined.contains_key(who));
+        self.since = those.map(|who| (who, since(who))).collect();
         self.told = self.told.filter(|(told, _)| self.since.iter().any(|(who, _)| who == told));
+    }
+
+    /// Nobody has suited better yet.
+    pub(super) fn look_anew(&mut self) {
+        (self.since, self.told) = (Vec::new(), None);
+    }
+
+    /// That one did not take the session.
+    pub(super) fn decline(&mut self, now: Timestamp, who: PeerId) {
+        self.declined.insert(who, now);
     }
 }
 
@@ -107,7 +125,7 @@ impl<G: Guards> Session<G> {
                 self.outputs.extend(best.map(Output::SomebodyBetter));
             }
             Some((who, told)) if now >= told + HANDS_OVER_WITHIN => {
-                self.better = Better::default();
+                self.better.look_anew();
                 self.begin_handover(now, Some(who), Handover::Lobby, None);
             }
             Some(_) => {}

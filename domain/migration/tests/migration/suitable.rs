@@ -9,6 +9,7 @@ use mainstay_migration::{
 };
 use mainstay_migration::{Epoch, Handover, Outcome, Stage, Tick};
 
+use crate::joins::step_until;
 use crate::net::{Net, peer, snapshot};
 
 const NAT: &str = "net_hostHintingNATTypeOverride";
@@ -247,6 +248,23 @@ fn who_gives_a_session_that_nobody_takes_is_told_to_act_again() {
         assert_eq!(acts.collect::<Vec<_>>(), [Acting::No, Acting::Yes], "{why}");
         assert_eq!((net.host(), net.session(peer(1)).stamp().fork), (peer(1), 0), "{why}");
     }
+}
+
+/// The best does not take it, and stays in the session: it would cost the game two seconds each time that it is asked again. The next best is given it.
+#[test]
+fn who_did_not_take_the_session_is_not_given_it_again() {
+    let mut net = Net::of(4);
+    gather(&mut net);
+    net.set(peer(1), NAT, STRICT);
+    step_until(&mut net, |net| net.session(peer(1)).hands_over());
+    [1, 3, 4].into_iter().for_each(|other| net.cut_both(peer(2), peer(other)));
+    step_until(&mut net, |net| !net.session(peer(1)).hands_over());
+    step_until(&mut net, |net| [3, 4].iter().all(|id| net.session(peer(*id)).has_host()));
+    net.cut.clear();
+    step_until(&mut net, |net| net.session(peer(2)).has_host());
+    assert_eq!(net.host(), peer(1));
+    net.run(Duration::from_secs(50));
+    assert_eq!(net.host(), peer(3));
 }
 
 /// A game that says nothing has begun, and a game without a state has nothing to lose.

@@ -2,7 +2,8 @@
 //! else.
 
 use std::io::{self, BufRead};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::iter;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -11,7 +12,7 @@ use ratatui::crossterm::event::{self, KeyEvent, KeyEventKind};
 use crate::peers::options::Options;
 use crate::peers::process::ProcessError;
 
-/// How many console lines wait.
+/// How many console lines wait, and are read at once: what people say between two ticks is heard with the second.
 const LINES_MAX: usize = 64;
 /// How long a console line is at most, in bytes.
 const LINE_BYTES_MAX: u64 = 1_024;
@@ -29,20 +30,40 @@ pub(super) enum Said {
     Signal,
 }
 
+/// What has been said and not been heard yet.
+pub(super) struct Console {
+    /// That there was a signal: it does not wait behind lines.
+    signals: Receiver<()>,
+    lines: Receiver<Said>,
+}
+
+impl Console {
+    /// All that has been said since.
+    pub(super) fn since(&self) -> impl Iterator<Item = Said> + '_ {
+        let signal = iter::from_fn(|| self.signals.try_recv().ok()).map(|()| Said::Signal);
+        signal.chain(self.lines.try_iter().take(LINES_MAX))
+    }
+}
+
 /// Signals and the console, each on a thread that does nothing else.
-pub(super) fn listen(options: &Options) -> Result<Receiver<Said>, ProcessError> {
+pub(super) fn listen(options: &Options) -> Result<Console, ProcessError> {
     let system = |what| move |source| ProcessError::System { what, source };
-    let (said, heard) = sync_channel(LINES_MAX);
+    if options.with_parent {
+        wake_with_parent().map_err(system("wake as its parent dies"))?;
+    }
+    let (console, lines) = sync_channel(LINES_MAX);
+    let (signal, signals_heard) = sync_channel(1);
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);
     signals.add(Signal::SIGINT);
     signals.thread_block().map_err(io::Error::from).map_err(system("block SIGTERM"))?;
-    let (console, play) = (said.clone(), options.play);
+    let play = options.play;
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
             while signals.wait().is_ok() {
-                if said.send(Said::Signal).is_err() {
+                // One that waits says as much as two.
+                if signal.try_send(()) == Err(TrySendError::Disconnected(())) {
                     break;
                 }
             }
@@ -52,7 +73,19 @@ pub(super) fn listen(options: &Options) -> Result<Receiver<Said>, ProcessError> 
         .name("console".to_owned())
         .spawn(move || if play { read_keys(&console) } else { read_console(&console) })
         .map_err(system("start a thread"))?;
-    Ok(heard)
+    Ok(Console { signals: signals_heard, lines })
+}
+
+/// A parent that is killed closes the console, and a process that it has stopped does not read that: the system has it go on, and it leaves as all others do.
+#[cfg(target_os = "linux")]
+fn wake_with_parent() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGCONT)?)
+}
+
+/// Elsewhere the console alone tells.
+#[cfg(not(target_os = "linux"))]
+fn wake_with_parent() -> io::Result<()> {
+    Ok(())
 }
 
 fn read_keys(said: &SyncSender<Said>) {
@@ -104,6 +137,21 @@ fn read_line(input: &mut impl BufRead) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As many as come between two ticks are heard with the second, and a signal before them.
+    #[test]
+    fn a_signal_waits_behind_no_line() {
+        let (signal, signals) = sync_channel(1);
+        let (line, lines) = sync_channel(LINES_MAX);
+        let console = Console { signals, lines };
+        let said = || Said::Line("begin".to_owned());
+        (0..LINES_MAX).for_each(|_| line.send(said()).unwrap());
+        signal.send(()).unwrap();
+        let heard: Vec<Said> = console.since().collect();
+        assert_eq!(heard[0], Said::Signal);
+        assert_eq!(heard[1..], iter::repeat_with(said).take(LINES_MAX).collect::<Vec<_>>());
+        assert_eq!(console.since().next(), None);
+    }
 
     fn lines(bytes: &[u8]) -> Vec<String> {
         let mut input = io::BufReader::new(bytes);

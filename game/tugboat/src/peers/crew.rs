@@ -285,7 +285,14 @@ impl Crew {
         if self.left.is_empty() {
             return Ok(());
         }
-        let who = |left: &Left| format!("{}; before that it stood so: {}", left.who, left.stood);
+        let who = |left: &Left| {
+            let stood = if left.stood.is_null() {
+                String::new()
+            } else {
+                format!("; before that it stood so: {}", left.stood)
+            };
+            format!("{}{stood}", left.who)
+        };
         let who: Vec<String> = self.left.iter().map(who).collect();
         Err(CrewError::Left { what: what.to_owned(), who: who.join("\n       ") })
     }

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Value, json};
 
 use crate::peers::account::{Account, Bells, Cost, Heard, Writer};
-use crate::peers::console::{Said, listen};
+use crate::peers::console::{Console, Said, listen};
 use crate::peers::entrance::{FINDS_WITHIN, look, reachable, take_seat, way_in};
 use crate::peers::harbour::Harbour;
 use crate::peers::options::Options;
@@ -105,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
     if options.look {
         return look();
     }
-    let said = listen(options)?;
+    let console = listen(options)?;
     let peer = Peer::start(options.bind)?;
     let stages = Arc::new(Mutex::new(Vec::new()));
     let listener = Registered {
@@ -126,7 +125,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, ProcessError> {
         "event": "started", "peer": name(peer.id()), "session": format!("{:032x}", session.0),
         "address": address.to_string(), "joinedBy": way_in(options, session.0, address), "pid": std::process::id(),
     }))?;
-    let code = player.play(&said);
+    let code = player.play(&console);
     drop(player);
     drop(peer);
     code
@@ -267,7 +266,7 @@ impl Player {
         screen.draw(&scene).map_err(|source| ProcessError::System { what: "draw in this terminal", source })
     }
 
-    fn play(&mut self, said: &Receiver<Said>) -> Result<ExitCode, ProcessError> {
+    fn play(&mut self, console: &Console) -> Result<ExitCode, ProcessError> {
         let mut standing_at = self.next_tick;
         loop {
             let now = Instant::now();
@@ -282,9 +281,8 @@ impl Player {
             // What a stall has cost is not made good: the game goes on from where it is.
             self.next_tick = (self.next_tick + TICK).max(now);
             self.tick()?;
-            match said.try_recv() {
-                Ok(said) => self.obey(&said)?,
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+            for said in console.since() {
+                self.obey(&said)?;
             }
             if let Leaving::HandingOver(until) = self.leaving
                 && now >= until

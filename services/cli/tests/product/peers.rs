@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -143,6 +143,24 @@ fn a_demo_that_is_told_to_stop_has_its_players_leave() {
         assert_eq!(ended.code(), Some(0), "{signal}: {said}");
         assert!(!said.contains("MS-S222"), "{signal}: {said}");
     }
+}
+
+/// Nor does one that is killed leave anybody behind: a player whose power is cut, as the demo has it, does not read that nobody is there any more.
+#[test]
+fn a_demo_that_is_killed_leaves_nobody_behind_who_stands_still() {
+    let mut demo = Demo::start("2");
+    let pid = demo.process.0.id();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let players: Vec<i32> = children.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(players.len(), 2, "{children}");
+    players.iter().for_each(|pid| kill(Pid::from_raw(*pid), Signal::SIGSTOP).unwrap());
+    demo.process.0.kill().unwrap();
+    let errors = lines_of(demo.process.0.stderr.take().unwrap());
+    // They write there, too: it ends with the last of them.
+    until("all are gone", || match errors.try_recv() {
+        Err(TryRecvError::Disconnected) => Some(()),
+        Ok(_) | Err(TryRecvError::Empty) => None,
+    });
 }
 
 /// Issue 5, section 6: "`mainstay demo kill-host [--graceful|--power-cut|--freeze]` breaks it": one a way, each against a demo that runs, and
@@ -283,6 +301,8 @@ fn nothing_that_was_done_is_lost_when_a_hosts_power_is_cut() {
 fn a_demo_that_cannot_begin_says_why() {
     for (arguments, says) in [
         (&["--lobby", "http://127.0.0.1:9"][..], "MS-U044"),
+        (&["--lobby", "http://127.0.0.1:9"], "what a player itself says stands above"),
+        (&["--data-dir", "/proc/none"], "--data-dir DIR"),
         (&["--set", "net_typo=1"], "net_migrate_timeout"),
         (&["--kill-host", "power-cut", "--times", "2"], "--times 1 at the most"),
     ] {

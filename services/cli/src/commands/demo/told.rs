@@ -23,7 +23,11 @@ impl Told {
     pub fn say(&self, event: &str, mut facts: Value, words: &str) -> Result<(), Failure> {
         let at = self.began.elapsed();
         match self.format.reader() {
-            Reader::Person => output::write(&format!("{:>6.2} s  {words}\n", at.as_secs_f64())),
+            Reader::Person => {
+                let asked_for = output::asked_for(&facts, &self.format);
+                let said = asked_for.as_deref().unwrap_or(words);
+                output::write(&format!("{:>6.2} s  {said}\n", at.as_secs_f64()))
+            }
             Reader::Program => {
                 if let Some(facts) = facts.as_object_mut() {
                     facts.insert("event".into(), event.into());

@@ -120,7 +120,9 @@ fn gather(
     }
     for _ in 0..arguments.players {
         let program = std::env::current_exe().map_err(|error| {
-            Failure::new(Exit::Failed, "MS-U046", "cannot find the program of a player's process").why(error)
+            Failure::new(Exit::Failed, "MS-U046", "cannot find the program of a player's process")
+                .why(error)
+                .fix("is /proc mounted?")
         })?;
         let mut command = Command::new(program);
         command.args(["demo", "peer"]);
@@ -163,12 +165,22 @@ fn most(moves: &[&Value], name: &str) -> Option<u64> {
 
 impl From<CrewError> for Failure {
     fn from(error: CrewError) -> Self {
-        let (exit, code) = match &error {
-            CrewError::System { .. } => (Exit::Failed, "MS-U046"),
-            CrewError::Late { .. } => (Exit::TimedOut, "MS-U042"),
-            CrewError::Left { .. } => (Exit::Failed, "MS-U044"),
+        let (exit, code, fix) = match &error {
+            CrewError::System { .. } => (
+                Exit::Failed,
+                "MS-U046",
+                "see the cause: where a limit is reached, fewer --players, or a higher one (`ulimit -u`, `ulimit -n`)",
+            ),
+            CrewError::Late { .. } => (
+                Exit::TimedOut,
+                "MS-U042",
+                "see how they stand: the machine may have too much to do for so many --players",
+            ),
+            CrewError::Left { .. } => {
+                (Exit::Failed, "MS-U044", "what a player itself says stands above, on standard error")
+            }
         };
-        let failure = Self::new(exit, code, error.to_string());
+        let failure = Self::new(exit, code, error.to_string()).fix(fix);
         match std::error::Error::source(&error) {
             Some(why) => failure.why(why),
             None => failure,

@@ -24,6 +24,8 @@ use crate::failure::{Exit, Failure};
 const FILE: &str = "demo-peers.json";
 /// Locked by the command whose note that is.
 const LOCK: &str = "demo-peers.lock";
+/// What mends a note that cannot be written.
+const WRITABLE: &str = "name a folder that this user can write in, with room on its disk: --data-dir DIR";
 /// How long players have to tell of a move once the first one has.
 const ALL_WITHIN: Duration = Duration::from_secs(5);
 /// How often the file is read.
@@ -40,7 +42,9 @@ impl Own {
     pub fn in_folder(data_dir: &Path) -> Result<Self, Failure> {
         let path = data_dir.join(LOCK);
         let cannot = |error: io::Error| {
-            Failure::new(Exit::Failed, "MS-U045", format!("cannot write {}", path.display())).why(error)
+            Failure::new(Exit::Failed, "MS-U045", format!("cannot write {}", path.display()))
+                .why(error)
+                .fix(WRITABLE)
         };
         durable::make_folder(data_dir, 0o700).map_err(cannot)?;
         let locked = fs::File::options().create(true).append(true).open(&path).map_err(cannot)?;
@@ -182,7 +186,7 @@ fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure>
         }
         if now["others"] == 0 {
             let what = "the session has ended instead of moving: nobody plays in it any more";
-            let failure = Failure::new(Exit::Failed, "MS-U044", what);
+            let failure = Failure::new(Exit::Failed, "MS-U044", what).fix("mainstay demo peers");
             return Err(match now["left"].as_str() {
                 Some(left) => failure.why(left),
                 None => failure,
@@ -244,6 +248,7 @@ impl File {
                     format!("cannot write {}", self.folder.join(FILE).display()),
                 )
                 .why(error)
+                .fix(WRITABLE)
             },
         )
     }
