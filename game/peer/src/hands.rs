@@ -306,7 +306,13 @@ impl Hands {
 
     fn act(&mut self, id: SessionId, output: Output) {
         match output {
-            Output::Send { to, message } => self.send(to, message),
+            Output::Send { to, message } => {
+                let is_state = matches!(message.body, Body::State(_));
+                let bytes = self.send(to, message);
+                if let Some(place) = self.places.get_mut(&id).filter(|_| is_state) {
+                    place.handed_on += bytes;
+                }
+            }
             Output::Call(call, moving) => self.mail(id, Mail::Call(call, moving)),
             Output::AskLobby { asked, question } => {
                 if let Some(line) = self.line(id) {
@@ -385,7 +391,8 @@ impl Hands {
         self.places.keys().for_each(|id| self.errand(*id, Errand::SeenAs(address)));
     }
 
-    fn send(&self, to: PeerId, message: Message) {
+    /// Returns how many bytes it is, before they are encrypted and divided.
+    fn send(&self, to: PeerId, message: Message) -> u64 {
         let (way, rank) = match &message.body {
             // What is said again anyway is not worth a stream.
             Body::Beat(_) | Body::Ask | Body::Answer(_) => (Way::Datagram, Rank::Rules),
@@ -416,7 +423,10 @@ impl Hands {
             let book = Packet::Book(vec![card]).encode().into();
             self.reach.send_or_lose(to, book, Way::Stream, Rank::Rules);
         }
-        self.reach.send_or_lose(to, Packet::Protocol(message).encode().into(), way, rank);
+        let packet = Packet::Protocol(message).encode();
+        let bytes = packet.len() as u64;
+        self.reach.send_or_lose(to, packet.into(), way, rank);
+        bytes
     }
 
     /// Tells what the game's next state has to hold.

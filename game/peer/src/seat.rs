@@ -238,6 +238,8 @@ pub struct Shown {
     pub anticipated: Option<PeerId>,
     /// How far this peer has its host's game: as host its own.
     pub holds: Tick,
+    /// How many bytes of the game it has sent others to hold so far, mostly as host to its standbys: before they are encrypted, and without headers.
+    pub handed_on: u64,
     /// How others reach this peer, as far as it was found out.
     pub nat: NatType,
     /// What the session was made with, and goes by whoever is host.

@@ -233,7 +233,9 @@ impl Hands {
     }
 
     fn look(&self, id: SessionId) -> Option<Shown> {
-        let Some(Place { life: Life::In(session), .. }) = self.places.get(&id) else { return None };
+        let Some(Place { life: Life::In(session), handed_on, .. }) = self.places.get(&id) else {
+            return None;
+        };
         let members: Vec<_> =
             session.roster().members.iter().map(|(peer, channel)| (*peer, *channel)).collect();
         Some(Shown {
@@ -243,6 +245,7 @@ impl Hands {
             stamp: session.stamp(),
             anticipated: session.anticipated(),
             holds: session.held().id().tick,
+            handed_on: *handed_on,
             nat: self.mirror.reach().nat,
             relayed: members.iter().filter(|(peer, _)| self.reach.is_relayed(*peer)).count(),
             linked: members.iter().filter(|(peer, _)| self.reach.is_linked(*peer)).count(),

@@ -44,6 +44,8 @@ pub(super) struct Place {
     pub(super) known: Option<Known>,
     /// How often the game was told what its next state has to hold: a deed, or the state that it is host from on.
     pub(super) told: u64,
+    /// How many bytes of the game it has sent others to hold.
+    pub(super) handed_on: u64,
     /// What its game said as host, and nobody is told yet.
     pub(super) unsaid: Unsaid,
     /// What its game said and no link carries, and it is not told yet.
@@ -121,6 +123,7 @@ impl Place {
             measured: None,
             known: None,
             told: 0,
+            handed_on: 0,
             unsaid: Unsaid::default(),
             uncarried: Uncarried::default(),
             foreign: BTreeSet::new(),

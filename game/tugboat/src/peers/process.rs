@@ -616,7 +616,7 @@ impl Player {
             "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
             "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "voters": shown.voters, "linked": shown.linked,
             "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
-            "tick": self.harbour.tick().0, "durable": self.durable.0, "holds": shown.holds.0, "goesAlong": shown.terms.level != Level::None, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
+            "tick": self.harbour.tick().0, "durable": self.durable.0, "holds": shown.holds.0, "handedOn": shown.handed_on, "goesAlong": shown.terms.level != Level::None, "boat": self.harbour.boat_of(self.me).map(|it| it.0),
             "deeds": self.harbour.deeds_of(self.me), "done": self.done, "hails": self.harbour.hails_of(self.me),
             "hailed": self.hailed, "bellsMissed": self.bells.missing(),
             "bellsOverdue": self.bells.overdue(), "bellsTwice": self.bells.twice(), "hints": hints,

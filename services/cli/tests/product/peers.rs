@@ -302,7 +302,6 @@ fn a_demo_that_cannot_begin_says_why() {
     for (arguments, says) in [
         (&["--lobby", "http://127.0.0.1:9"][..], "MS-U044"),
         (&["--lobby", "http://127.0.0.1:9"], "what a player itself says stands above"),
-        (&["--data-dir", "/proc/none"], "--data-dir DIR"),
         (&["--set", "net_typo=1"], "net_migrate_timeout"),
         (&["--kill-host", "power-cut", "--times", "2"], "--times 1 at the most"),
     ] {
@@ -311,6 +310,11 @@ fn a_demo_that_cannot_begin_says_why() {
         let err = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && err.contains(says), "{err}");
     }
+    let home = Home::new();
+    fs::create_dir(home.path().join("demo-peers.lock")).unwrap();
+    let output = home.command(&["demo", "peers", "--players", "2", "--lan"]).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("MS-U045") && err.contains("--data-dir DIR"), "{err}");
 }
 
 /// Issue 5, section 6: "terminal play for people […]; shows HOST, ANTICIPATED NEW HOST or MEMBER […] when the console variables say so".

@@ -1,7 +1,7 @@
-//! What a session costs while nothing happens: bytes and processor time of its host, and which of the bytes are the standbys'.
+//! What a session costs while nothing happens: bytes and processor time of its host, and how many of the bytes its standbys are sent.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::field::Field;
 use super::{Settings, Told};
@@ -42,6 +42,8 @@ impl Busy {
 
 /// What one session cost.
 struct Cost {
+    /// Of what the host sends, the game that others hold: before it is encrypted, and without headers.
+    standbys: f64,
     /// Sent by the host, in bytes a second, IP headers included.
     host: f64,
     /// Sent by all.
@@ -54,15 +56,19 @@ struct Cost {
 
 fn measure(settings: &Settings, level: &str, watched: Duration) -> Result<Cost, Failure> {
     let arguments = ["--level".to_owned(), level.to_owned()];
-    let field = Field::new(settings.players, settings.line, settings.seed, &arguments)?;
+    let mut field = Field::new(settings.players, settings.line, settings.seed, &arguments)?;
     let (host, place) = field.host()?;
     let pid = u64::try_from(field.crew.players[host].pid().as_raw())?;
-    let sent = || field.network.counts().sent_bytes;
-    let (before, spent_before, busy) = (sent(), spent(&[pid])?, Busy::now()?);
-    std::thread::sleep(watched);
-    let (after, spent_after, busy) = (sent(), spent(&[pid])?, busy.until_now()?);
+    let handed_on = |field: &Field| field.crew.players[host].stands["handedOn"].as_u64();
+    let handed_before = handed_on(&field).ok_or("the host does not say what it hands on")?;
+    let sent = |field: &Field| field.network.counts().sent_bytes;
+    let (before, spent_before, busy) = (sent(&field), spent(&[pid])?, Busy::now()?);
+    field.crew.hear_until(Instant::now() + watched);
+    let (after, spent_after, busy) = (sent(&field), spent(&[pid])?, busy.until_now()?);
+    let handed = handed_on(&field).and_then(|after| after.checked_sub(handed_before));
     let rate = |bytes: u64| super::ms(bytes) / watched.as_secs_f64();
     Ok(Cost {
+        standbys: rate(handed.ok_or("the host is another")?),
         host: rate(after[place] - before[place]),
         all: rate(after.iter().sum::<u64>() - before.iter().sum::<u64>()),
         processor: (spent_after - spent_before) / watched.as_secs_f64(),
@@ -75,6 +81,7 @@ impl Cost {
     fn of(runs: &[Self]) -> Self {
         let of = |one: fn(&Self) -> f64| median(runs.iter().map(one));
         Self {
+            standbys: of(|it| it.standbys),
             host: of(|it| it.host),
             all: of(|it| it.all),
             processor: of(|it| it.processor),
@@ -83,7 +90,7 @@ impl Cost {
     }
 }
 
-/// Measures, with the state going along and without, in turn; what lies between them is the standbys' part.
+/// Measures, with the state going along and without, in turn. What standbys are sent the host counts itself: two sessions of 64 differ by more.
 pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
@@ -94,7 +101,7 @@ pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
     if settings.told == Told::Json {
         let line = json!({
             "players": settings.players, "hostBytesPerSecond": with.host, "allBytesPerSecond": with.all,
-            "standbyBytesPerSecond": with.all - without.all, "standbyBytesPerSecondOfHost": with.host - without.host,
+            "standbyBytesPerSecond": with.standbys, "hostBytesPerSecondWithout": without.host, "allBytesPerSecondWithout": without.all,
             "hostCores": with.processor, "hostCoresWithout": without.processor, "busy": with.busy,
         });
         say!("{line}");
@@ -103,9 +110,10 @@ pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
     say!("{}, {RUNS} times for {} s, medians:", settings.words(), watched.as_secs());
     say!("  the host sends {:.0} bytes a second, all players together {:.0}", with.host, with.all);
     say!(
-        "  of these for standbys: {:.0} of the host's, {:.0} of all",
-        with.host - without.host,
-        with.all - without.all
+        "  its standbys are sent {:.0} of the game; without them the host sends {:.0}, all together {:.0}",
+        with.standbys,
+        without.host,
+        without.all
     );
     say!(
         "  the host takes {:.2} % of a core, without standbys {:.2} %; the machine is {:.0} % busy",

@@ -93,7 +93,15 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
             let plays = |index: &usize| crew.players[*index].life == Life::Plays && *index != old;
             (0..crew.players.len()).filter(plays).collect()
         };
-        while others(crew).iter().any(|index| crew.players[*index].move_after(before).is_none()) {
+        // Whoever was on the side that the other one came to has not moved, and tells nothing.
+        let (to, stamp) = (&line["newHost"], Stamp::of(&line));
+        let is_there = |player: &Player| player.stands["host"] == *to && Stamp::of(&player.stands) < stamp;
+        let there: Vec<bool> = crew.players.iter().map(is_there).collect();
+        let is_missing = |crew: &Crew, index: usize| {
+            let has_told = || crew.players[index].move_after(before).is_some();
+            !there[index] && !has_told()
+        };
+        while others(crew).into_iter().any(|index| is_missing(crew, index)) {
             if crew.line(until).is_none() {
                 break;
             }
