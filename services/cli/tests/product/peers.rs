@@ -311,7 +311,7 @@ fn a_demo_that_cannot_begin_says_why() {
         assert!(!output.status.success() && err.contains(says), "{err}");
     }
     let home = Home::new();
-    fs::create_dir(home.path().join("demo-peers.lock")).unwrap();
+    fs::create_dir_all(home.path().join("demo-peers.lock")).unwrap();
     let output = home.command(&["demo", "peers", "--players", "2", "--lan"]).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(err.contains("MS-U045") && err.contains("--data-dir DIR"), "{err}");
