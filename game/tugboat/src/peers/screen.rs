@@ -362,6 +362,7 @@ mod tests {
             stamp: Stamp { epoch: Epoch(4), fork: 0 },
             anticipated: Some(me),
             holds: Tick(0),
+            handed_on: 0,
             nat: NatType::Unknown,
             terms: Terms {
                 order: OrderName::Documented,
