@@ -55,19 +55,26 @@ fn could_follow<G: Guards>(world: &World<G>, host: PeerId, id: PeerId) -> bool {
     let roster = of_host.roster();
     let plays = roster.members.contains_key(&id) && !roster.kicked.contains(&id);
     let suits = of_host.hints().entries.get(&id).is_some_and(|it| it.hint.can_be_host == CanBeHost::Yes);
-    let is_liar = world.forger.is_some_and(|forger| forger.peer == id) || world.has_stormed(id);
     let since = world.now.saturating_sub(REACH);
-    obeys && has_come && plays && suits && !is_liar && reach_each_other(world, host, id, since)
+    obeys && has_come && plays && suits && !may_lie(world, id) && reach_each_other(world, host, id, since)
 }
 
-/// Whether that one holds it, or may have as it was last heard. Who lies about it is believed.
+/// Whether that one holds it, or may have as it was last heard. Who lies about it is believed. What another host wrote later may be of a side that never
+/// had it.
 fn holds<G: Guards>(world: &World<G>, id: PeerId, state: StateId) -> bool {
-    let is_liar = world.forger.is_some_and(|forger| forger.peer == id) || world.has_stormed(id);
     let (went, _) = world.oracle.troubles.went(id);
     let has_just_gone = went > 0 && world.now < went + MISSED_WITHIN;
     match &world.peers[&id].life {
-        Life::In(session) => session.held().id() >= state || is_liar,
+        Life::In(session) => {
+            let held = session.held().id();
+            held.stamp == state.stamp && held >= state || may_lie(world, id)
+        }
         Life::NotYet | Life::Joins(_) => false,
         Life::Over => has_just_gone,
     }
+}
+
+/// Whether that one may say what is not so.
+fn may_lie<G: Guards>(world: &World<G>, id: PeerId) -> bool {
+    world.forger.is_some_and(|forger| forger.peer == id) || world.has_stormed(id)
 }
