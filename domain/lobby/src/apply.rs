@@ -2,11 +2,13 @@
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use mainstay_core::{SessionId, Timestamp};
 
 use crate::command::Update;
 use crate::event::Event;
+use crate::id::PeerKey;
 use crate::limits::{ENDED_KEPT, ENDED_MAX};
 use crate::lobby::{Ended, Lobby};
 use crate::session::{Former, Gone, Grant, Member, Phase, Session};
@@ -57,11 +59,15 @@ pub(crate) fn apply(lobby: &mut Lobby, at: Timestamp, event: &Event) {
             lobby.change(*session, |it| {
                 let Some(player) = it.player_of(peer).cloned() else { return };
                 it.members.remove(peer);
+                let former =
+                    it.former.iter().filter(|former| former.player == player).map(|former| former.peer);
+                let processes: Vec<PeerKey> = former.chain([*peer]).collect();
                 it.former.retain(|former| former.player != player);
                 match gone {
                     Gone::Kicked => {
                         it.kicked.insert(player);
-                        it.kicked_peers.insert(*peer);
+                        // A pass outlives the process that it was given to: hosts have to know every key of that player.
+                        it.kicked_peers.extend(processes);
                     }
                     Gone::Left | Gone::Lost | Gone::Replaced => it.remember(Former { peer: *peer, player }),
                 }

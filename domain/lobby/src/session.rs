@@ -13,8 +13,8 @@ use crate::settings::{Migratable, Settings, Takeover};
 
 /// Who is the host of which epoch. There is one for each epoch, ever.
 ///
-/// The host is a peer of the session today. A dedicated server would be another kind here: nothing else of a session says what its
-/// host is.
+/// The host is a peer of the session today. A dedicated server would be another kind here: no word of a certificate says of what kind its host is, and whoever asks
+/// whether the host is a member (`Session::is_hostless`, `decide::may`, the beats in `pulse`) asks it of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     /// Which epoch.

@@ -8,6 +8,8 @@ use core::time::Duration;
 
 use mainstay_core::{Tenure, TicketId, Timestamp};
 
+use crate::rejection::Rejection;
+
 /// The longest lease, in seconds: an hour. A longer one would keep a crashed game's players as long as giving up does.
 pub const LEASE_SECONDS_MAX: u32 = 3_600;
 
@@ -50,6 +52,18 @@ pub enum TakenOut {
 }
 
 impl Lease {
+    /// One that its server renews.
+    ///
+    /// # Errors
+    /// Where it is to last for less than a second or more than [`LEASE_SECONDS_MAX`].
+    pub fn renewed(within: u32) -> Result<Self, Rejection> {
+        if (1..=LEASE_SECONDS_MAX).contains(&within) {
+            Ok(Self::Renewed { within })
+        } else {
+            Err(Rejection::BadRequest("a lease has 1 to 3600 seconds"))
+        }
+    }
+
     /// What it hangs on, where that is a process hosted here.
     #[must_use]
     pub const fn tenure(&self) -> Option<Tenure> {

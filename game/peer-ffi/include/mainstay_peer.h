@@ -640,6 +640,10 @@ typedef struct MainstayShown {
   size_t linked;
   // To how many of those only through the lobby's relay.
   size_t relayed;
+  // How far this peer has its host's game: the tick of the newest state that it holds. As host its own.
+  uint64_t holds;
+  // How many bytes of the game it has sent others to hold so far, mostly as host to its standbys: before they are encrypted, and without headers.
+  uint64_t handed_on;
 } MainstayShown;
 
 // What a session was made with, and goes by whoever is host.

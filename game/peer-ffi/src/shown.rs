@@ -60,6 +60,10 @@ pub struct MainstayShown {
     pub linked: usize,
     /// To how many of those only through the lobby's relay.
     pub relayed: usize,
+    /// How far this peer has its host's game: the tick of the newest state that it holds. As host its own.
+    pub holds: u64,
+    /// How many bytes of the game it has sent others to hold so far, mostly as host to its standbys: before they are encrypted, and without headers.
+    pub handed_on: u64,
 }
 
 /// A member of a session.
@@ -151,6 +155,8 @@ pub unsafe extern "C" fn mainstay_seat_shown(
                 voters: shown.voters,
                 linked: shown.linked,
                 relayed: shown.relayed,
+                holds: shown.holds.0,
+                handed_on: shown.handed_on,
             };
             Ok(())
         })

@@ -57,6 +57,8 @@ fn a_game_in_c_outlives_its_host() {
                 && (told(words, "hints"), told(words, "counted"), told(words, "actors")) == (hints, "3", "2")
                 && (told(words, "role"), told(words, "shows")) == (role, "1")
                 && told(words, "sends") == "5000000"
+                && told(words, "holds") != "0"
+                && (!is_host || told(words, "handed") != "0")
         });
     }
     let before = counter(&others[0].until("a state is heard", |words| words[1] == "stands"));

@@ -2,7 +2,9 @@
 //! disagree; what servers do, since the published limits of servers make games that are always open impossible; and statistics, which are
 //! live here.
 
-use mainstay_core::Timestamp;
+use std::hash::Hash;
+
+use mainstay_core::{Tenure, Timestamp};
 use mainstay_matchmaking::{Caller, Entity};
 
 use crate::limiter::{Exceeded, Limit};
@@ -102,8 +104,8 @@ impl Allowance {
         self.memberships.charge(players.map(|player| (queue, player)), now)
     }
 
-    /// These players come to be in a backfill ticket of whoever asks. A game server is charged too, since a game may have nobody: how many
-    /// the title makes is the studio's own affair.
+    /// These players come to be in a backfill ticket of whoever asks. A game server is charged too, hosted here or not, since a game may have nobody: how
+    /// many the title makes is the studio's own affair.
     pub(crate) fn backfill<'a>(
         &self,
         queue: &str,
@@ -111,7 +113,7 @@ impl Allowance {
         players: impl Iterator<Item = &'a Entity>,
         now: Timestamp,
     ) -> Result<(), Exceeded> {
-        self.backfills.charge(players.chain(game_server(by)).map(|entity| (queue, entity)), now)
+        self.backfills.charge(payers(by, players).map(|payer| (queue, payer)), now)
     }
 
     /// These players did not come to be in a ticket that they were charged for: its queue refused it.
@@ -121,7 +123,7 @@ impl Allowance {
         players: impl Iterator<Item = &'a Entity> + Clone,
         now: Timestamp,
     ) {
-        self.give_back(&self.memberships, queue, players, now);
+        self.give_back(&self.memberships, players.map(|player| (queue, player)), now);
     }
 
     /// Nor in a backfill ticket.
@@ -132,19 +134,13 @@ impl Allowance {
         players: impl Iterator<Item = &'a Entity> + Clone,
         now: Timestamp,
     ) {
-        self.give_back(&self.backfills, queue, players.chain(game_server(by)), now);
+        self.give_back(&self.backfills, payers(by, players).map(|payer| (queue, payer)), now);
     }
 
-    fn give_back<'a>(
-        &self,
-        limit: &Limit,
-        queue: &str,
-        players: impl Iterator<Item = &'a Entity> + Clone,
-        now: Timestamp,
-    ) {
-        for player in players {
-            if self.refused.charge([(queue, player)], now).is_ok() {
-                limit.give_back([(queue, player)]);
+    fn give_back<K: Hash + Copy>(&self, limit: &Limit, charged: impl Iterator<Item = K>, now: Timestamp) {
+        for one in charged {
+            if self.refused.charge([one], now).is_ok() {
+                limit.give_back([one]);
             }
         }
     }
@@ -189,11 +185,25 @@ impl Allowance {
     }
 }
 
-fn game_server(caller: &Caller) -> Option<&Entity> {
-    match caller {
-        Caller::Server(server) => Some(server),
-        Caller::Player(_) | Caller::Hosted(_) | Caller::Title => None,
-    }
+/// Whose calls are counted together.
+#[derive(Debug, Clone, Copy, Hash)]
+enum Payer<'a> {
+    /// A player, or a server that runs elsewhere.
+    Entity(&'a Entity),
+    /// A process that is hosted here.
+    Hosted(Tenure),
+    /// Whoever shows the title's token.
+    Title,
+}
+
+/// Who is charged for a backfill ticket of these players.
+fn payers<'a>(by: &'a Caller, players: impl Iterator<Item = &'a Entity>) -> impl Iterator<Item = Payer<'a>> {
+    let server = match by {
+        Caller::Server(server) => Some(Payer::Entity(server)),
+        Caller::Hosted(tenure) => Some(Payer::Hosted(*tenure)),
+        Caller::Player(_) | Caller::Title => None,
+    };
+    players.map(Payer::Entity).chain(server)
 }
 
 /// Who asks about what, in a queue there is.
@@ -207,17 +217,20 @@ pub(crate) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// What is charged as one: all that a player asks of a queue, and what servers ask about one thing, since they ask for many.
-    fn one(&self) -> (Option<&'a Entity>, &'a str, &'a str) {
+    const fn one(&self) -> (Payer<'a>, &'a str, &'a str) {
         match self.caller {
-            Caller::Player(player) => (Some(player), self.queue, ""),
-            Caller::Server(server) => (Some(server), self.queue, self.about),
-            Caller::Hosted(_) | Caller::Title => (None, self.queue, self.about),
+            Caller::Player(player) => (Payer::Entity(player), self.queue, ""),
+            Caller::Server(server) => (Payer::Entity(server), self.queue, self.about),
+            Caller::Hosted(tenure) => (Payer::Hosted(*tenure), self.queue, self.about),
+            Caller::Title => (Payer::Title, self.queue, self.about),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use mainstay_core::{ClaimId, FleetNumber, ServerId};
+
     use super::*;
 
     fn at(seconds: u64) -> Timestamp {
@@ -246,7 +259,13 @@ mod tests {
             60,
             "of nobody"
         );
-        for caller in [&by_player, &by_title] {
+        let process = |server| {
+            let server = ServerId::of(FleetNumber::new(1).expect("a number"), server);
+            Caller::Hosted(Tenure { server, session: ClaimId(uuid::Uuid::nil()), run: Some(1) })
+        };
+        let (hosted, other_hosted) = (process(1), process(2));
+        assert_eq!(at_once(|| limits.backfill("q", &hosted, nobody(), at(0))), 60);
+        for caller in [&by_player, &by_title, &hosted, &other_hosted] {
             assert_eq!(at_once(|| limits.poll(&of(caller), at(0))), 10);
             assert_eq!(at_once(|| limits.renewal(&of(caller), at(0))), 120);
             assert_eq!(at_once(|| limits.list(&of(caller), at(0))), 3);

@@ -3,6 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a seed that cannot be read fails its test where it stands")]
 
 use std::path::Path;
+use std::sync::LazyLock;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// Feeds a target its seeds and their neighbours.
 fn replay(target: &str, run: fn(&[u8])) {
@@ -71,4 +76,52 @@ fn session_inputs() {
 #[test]
 fn tugboat_game() {
     replay("tugboat_game", mainstay_fuzz::tugboat_game::run);
+}
+
+/// What the seeds of `session_inputs` say, packet by packet.
+static SAID: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/session_inputs");
+    let mut seeds: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    seeds.sort();
+    let said = seeds.iter().flat_map(|seed| {
+        let bytes = std::fs::read(seed).unwrap();
+        mainstay_fuzz::packets(&bytes).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    });
+    said.collect()
+});
+
+/// Something that is done: anything at all, or what a seed does with a byte of it changed.
+fn any_doing() -> impl Strategy<Value = Vec<u8>> {
+    let anything = (any::<u8>(), any::<u8>(), vec(any::<u8>(), 0..60));
+    let said = (
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+        prop_oneof![2 => Just(0), 1 => any::<u8>()],
+    );
+    prop_oneof![
+        2 => anything.prop_map(|(what, whom, with)| [what, whom].into_iter().chain(with).collect()),
+        3 => said.prop_map(|(which, at, mask)| {
+            let mut said = which.get(&SAID).clone();
+            if !said.is_empty() {
+                let at = at.index(said.len());
+                said[at] ^= mask;
+            }
+            said
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(16), ..ProptestConfig::default() })]
+
+    /// I16 of reference/host-migration.md as a property of a session: whatever others say in whatever order, nothing panics, and what is kept has its limits.
+    #[test]
+    fn conversations_that_nobody_wrote(doings in vec(any_doing(), 1..40)) {
+        let mut bytes = Vec::new();
+        for doing in doings {
+            bytes.extend(u16::try_from(doing.len()).unwrap().to_be_bytes());
+            bytes.extend(doing);
+        }
+        mainstay_fuzz::session_inputs::run(&bytes);
+    }
 }

@@ -188,7 +188,7 @@ pub fn table(tree: &Tree) -> Result<String, String> {
     let tests: Vec<(Said, Test)> =
         tree.rust().flat_map(tests).map(|test| (Said::of(&test.comment), test)).collect();
     let mut out = String::from(
-        "# Conformance\n\nEvery sentence of the specifications for hosting, and the tests that show it. Made by\n\
+        "# Conformance\n\nEvery sentence of the specifications for hosting, host migration and matchmaking, and the tests that show it. Made by\n\
          `cargo run -p mainstay-tidy` from the comments above the tests; a test of the house rules compares.\n",
     );
     for (source, title) in SOURCES {

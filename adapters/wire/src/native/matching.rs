@@ -138,6 +138,10 @@ pub struct TicketView {
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
     pub created: Instant,
+    /// Since when it searches, while it does: limits grow from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub searching_since: Option<Instant>,
     /// When it gives up.
     #[schema(value_type = String, format = DateTime)]
     pub gives_up: Instant,
@@ -373,6 +377,10 @@ pub struct JudgedView {
     /// What is missing, in words with numbers, where they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Of two tickets that do not: when they will, if both wait on; absent where neither waits so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub fits_at: Option<Instant>,
 }
 
 /// A rule that gives way.
@@ -443,9 +451,14 @@ impl TicketView {
             Stage::Canceled { reason, at } => (None, Some(reason.as_str().to_owned()), Some(at)),
         };
         let waiting = ticket.stage == Stage::Gathering;
+        let since = match ticket.stage {
+            Stage::Searching(searching) => Some(searching.since),
+            Stage::Gathering | Stage::Held { .. } | Stage::Matched { .. } | Stage::Canceled { .. } => None,
+        };
         Self {
             players: ticket.members.iter().map(PlayerOfTicket::of).collect(),
             missing: ticket.missing().filter(|_| waiting).map(PlayerOfTicket::told).collect(),
+            searching_since: since.map(instant),
             ..Self::new(ticket.id, queue, ticket.stage.as_str(), (ticket.created, ticket.gives_up()), end)
         }
     }
@@ -458,7 +471,12 @@ impl TicketView {
             BackfillStage::Matched { id, at } => (Some(id), None, Some(at)),
             BackfillStage::Canceled { reason, at } => (None, Some(reason.as_str().to_owned()), Some(at)),
         };
+        let since = match ticket.stage {
+            BackfillStage::Searching(searching) => Some(searching.since),
+            BackfillStage::Matched { .. } | BackfillStage::Canceled { .. } => None,
+        };
         Self {
+            searching_since: since.map(instant),
             players: ticket.members.iter().map(PlayerOfTicket::seated).collect(),
             server: Some(ReachView::of(&ticket.server)),
             places: ticket.places,
@@ -479,6 +497,7 @@ impl TicketView {
             queue: queue.to_owned(),
             status: status.to_owned(),
             created: instant(created),
+            searching_since: None,
             gives_up: instant(gives_up),
             players: Vec::new(),
             missing: Vec::new(),
@@ -662,7 +681,7 @@ impl From<&Judged> for JudgedView {
             Verdict::Fits => None,
             Verdict::Fails(short) => Some(words(short)),
         };
-        Self { rule: judged.rule.to_string(), fits: why.is_none(), why }
+        Self { rule: judged.rule.to_string(), fits: why.is_none(), why, fits_at: judged.fits_at.map(instant) }
     }
 }
 

@@ -201,6 +201,21 @@ fn who_has_gone_can_still_be_kicked() {
     assert_eq!(world.ask(&Command::Join { session: id(1), by: other_process }), Err(Rejection::Kicked));
 }
 
+/// A pass lasts for a day, also that of a process which was left for another: hosts are told all keys of whoever was thrown out.
+#[test]
+fn every_process_of_whoever_is_kicked_is_kept_out() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(4));
+    world.join(id(1), 2).unwrap();
+    world.ask(&Command::Leave { session: id(1), peer: key(2) }).unwrap();
+    let other_process = Joiner { peer: key(9), ..joiner(2) };
+    world.ask(&Command::Join { session: id(1), by: other_process }).unwrap();
+    world.ask(&Command::Kick { session: id(1), peer: key(9), by: host(1) }).unwrap();
+    world.restart();
+    let kept_out = &world.lobby.session(id(1)).unwrap().kicked_peers;
+    assert_eq!(kept_out.iter().copied().collect::<Vec<_>>(), [key(2), key(9)]);
+}
+
 /// "Every queue, list, body, retry and time has a limit": of those who come and go the latest are remembered.
 #[test]
 fn of_many_who_were_members_the_latest_come_back() {

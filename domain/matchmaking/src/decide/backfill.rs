@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::queue::Queue;
 use crate::rejection::{Rejection, TeamFault};
 use crate::spec::QueueSpec;
-use crate::terms::{LEASE_SECONDS_MAX, Lease, Terms};
+use crate::terms::{Lease, Terms};
 use crate::ticket::{Cancellation, Seated};
 
 /// The game as it stands.
@@ -43,10 +43,8 @@ pub(super) fn create(
     if let Some(before) = asked_before(turn, Kind::Backfill, asked.ticket)? {
         return Ok(before);
     }
-    if let Lease::Renewed { within } = terms.lease
-        && !(1..=LEASE_SECONDS_MAX).contains(&within)
-    {
-        return Err(Rejection::BadRequest("a lease has 1 to 3600 seconds"));
+    if let Lease::Renewed { within } = terms.lease {
+        Lease::renewed(within)?;
     }
     if game.server.bytes() > ServerDetails::BYTES_MAX {
         return Err(Rejection::BadRequest(

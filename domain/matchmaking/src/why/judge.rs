@@ -3,6 +3,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use mainstay_core::Timestamp;
+
 use crate::amount::Amount;
 use crate::attribute::{Facts, Text, worst_of_both};
 use crate::distance;
@@ -26,6 +28,8 @@ pub struct Judged {
     pub rule: Arc<str>,
     /// What it says.
     pub verdict: Verdict,
+    /// Of a rule that keeps two tickets apart: when it will do so no more, if both wait on as they are; `None` where neither waits so long, and of a whole match.
+    pub fits_at: Option<Timestamp>,
 }
 
 /// Whether two tickets fit by a rule.
@@ -133,6 +137,11 @@ pub enum Short {
 }
 
 impl Judged {
+    /// As things are now.
+    pub(super) const fn now(rule: Arc<str>, verdict: Verdict) -> Self {
+        Self { rule, verdict, fits_at: None }
+    }
+
     /// Whether the rule keeps them apart.
     #[must_use]
     pub const fn fails(&self) -> bool {
@@ -160,14 +169,14 @@ pub(super) fn judge(spec: &QueueSpec, own: &Side<'_>, other: &Side<'_>) -> (Vec<
         let (short, distance) = between(rule, own, other, &mut at);
         apart += distance;
         let verdict = short.map_or(Verdict::Fits, Verdict::Fails);
-        judged.push(Judged { rule: rule.name.clone(), verdict });
+        judged.push(Judged::now(rule.name.clone(), verdict));
     }
     let players = u32::from(own.facts.players) + u32::from(other.facts.players);
     let max = own.room.min(other.room);
     let verdict = if players > max { Verdict::Fails(Short::Players { players, max }) } else { Verdict::Fits };
-    judged.push(Judged { rule: MATCH_SIZE.into(), verdict });
+    judged.push(Judged::now(MATCH_SIZE.into(), verdict));
     if own.players.iter().any(|player| other.players.contains(player)) {
-        judged.push(Judged { rule: SAME_PLAYER.into(), verdict: Verdict::Fails(Short::SamePlayer) });
+        judged.push(Judged::now(SAME_PLAYER.into(), Verdict::Fails(Short::SamePlayer)));
     }
     (judged, apart)
 }

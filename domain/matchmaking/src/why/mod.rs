@@ -26,7 +26,7 @@ use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::engine::Kind;
 use crate::entity::Caller;
 use crate::queue::Queue;
-use crate::spec::{Expansion, QueueSpec, Rule, RuleKind, Threshold};
+use crate::spec::{QueueSpec, Rule, RuleKind};
 use crate::ticket::{Searching, Stage, Ticket};
 
 /// Of how many other tickets a ticket is told why they are no match for it. Copied within a turn, where it costs half a millisecond,
@@ -35,6 +35,9 @@ use crate::ticket::{Searching, Stage, Ticket};
 pub const LOOKED_AT_MAX: usize = 2_000;
 /// How many of them are told one by one.
 pub const NEAREST_MAX: usize = 5;
+/// At how many moments ahead two tickets are judged again, for when a rule gives way: an hour of steps of ten seconds of one of them. Each costs some
+/// microseconds, outside of the queue's turn.
+const MOMENTS_MAX: usize = 360;
 
 /// A ticket that searches and the others it could meet, as they are at one moment.
 #[derive(Debug, Clone)]
@@ -172,6 +175,13 @@ impl Waiting {
         searching.since
     }
 
+    fn gives_up(&self) -> Timestamp {
+        match self {
+            Self::Ticket(ticket, _) => ticket.gives_up(),
+            Self::Game(game, _) => game.gives_up(),
+        }
+    }
+
     fn waited(&self, now: Timestamp) -> u32 {
         u32::try_from(now.since(self.since()).as_secs()).unwrap_or(u32::MAX)
     }
@@ -223,7 +233,7 @@ impl Around {
         let own = self.subject.side(&self.spec, now);
         let mut kept_away: BTreeMap<usize, usize> = BTreeMap::new();
         let (mut fitting, mut fitting_players) = (0, 0);
-        let mut nearest: Vec<Neighbour> = Vec::new();
+        let mut nearest: Vec<(Neighbour, &Waiting)> = Vec::new();
         let mut fit: Vec<(f64, &Waiting, Side<'_>)> = Vec::new();
         for other in &self.others {
             let side = other.side(&self.spec, now);
@@ -236,10 +246,15 @@ impl Around {
                 (fitting, fitting_players) = (fitting + 1, fitting_players + players);
                 fit.push((apart, other, side));
             }
-            nearest.push(Neighbour { ticket, kind, players, rules, apart });
+            nearest.push((Neighbour { ticket, kind, players, rules, apart }, other));
         }
-        nearest.sort_by(|a, b| a.between().cmp(&b.between()).then(a.apart.total_cmp(&b.apart)));
+        nearest.sort_by(|(a, _), (b, _)| a.between().cmp(&b.between()).then(a.apart.total_cmp(&b.apart)));
         nearest.truncate(NEAREST_MAX);
+        let foretold = nearest.into_iter().map(|(mut neighbour, other)| {
+            self.foretell(&mut neighbour.rules, other, now);
+            neighbour
+        });
+        let mut nearest: Vec<Neighbour> = foretold.collect();
         fit.sort_by(|a, b| a.0.total_cmp(&b.0));
         let fit: Vec<_> = fit.iter().map(|(_, waiting, side)| (*waiting, side)).collect();
         let mut together = together::together(&self.spec, (&self.subject, &own), &fit);
@@ -268,6 +283,40 @@ impl Around {
         }
     }
 
+    /// When each rule that keeps the two apart will do so no more, as both wait on: either's own limit may be the one that has to give way.
+    fn foretell(&self, rules: &mut [Judged], other: &Waiting, now: Timestamp) {
+        let (mut own, mut others) = (self.subject.side(&self.spec, now), other.side(&self.spec, now));
+        let ends = self.subject.gives_up().min(other.gives_up());
+        let moments: BTreeSet<Timestamp> = [&self.subject, other]
+            .into_iter()
+            .flat_map(|it| self.moments(it, now))
+            .filter(|at| *at < ends)
+            .collect();
+        for at in moments.into_iter().take(MOMENTS_MAX) {
+            let waits = |rule: &Judged| rule.fails() && rule.fits_at.is_none();
+            if !rules.iter().any(waits) {
+                return;
+            }
+            let until = self.spec.gather.last_until(at);
+            (own.waited, others.waited) = (self.subject.waited(until), other.waited(until));
+            let (then, _) = judge::judge(&self.spec, &own, &others);
+            let give_way = rules.iter_mut().zip(then).filter(|(rule, then)| waits(rule) && !then.fails());
+            give_way.for_each(|(rule, _)| rule.fits_at = Some(at));
+        }
+    }
+
+    /// When a limit of that ticket changes from now on.
+    fn moments(&self, waiting: &Waiting, now: Timestamp) -> Vec<Timestamp> {
+        let boundaries = self
+            .spec
+            .rules
+            .iter()
+            .flat_map(|rule| boundaries(&rule.kind).into_iter().chain(rule.optional_after));
+        let at =
+            |seconds: u32| self.spec.gather.next_from(waiting.since() + Duration::from_secs(seconds.into()));
+        boundaries.map(at).filter(|at| *at > now).collect()
+    }
+
     /// Rules compare regions without regard to case; told they are as the queue writes them, or who waits.
     fn write_region(&self, judged: &mut Judged) {
         let Verdict::Fails(Short::Region { best: Some((region, _)), .. }) = &mut judged.verdict else {
@@ -281,8 +330,8 @@ impl Around {
     }
 
     fn step(&self, rule: &Rule, waited: u32) -> Option<Step> {
-        let expands = boundaries(&rule.kind, waited);
-        let begins = expands.into_iter().chain(rule.optional_after.filter(|at| *at > waited)).min()?;
+        let expands = boundaries(&rule.kind).into_iter().chain(rule.optional_after);
+        let begins = expands.filter(|at| *at > waited).min()?;
         let at = self.spec.gather.next_from(self.subject.since() + Duration::from_secs(begins.into()));
         let (from, to) = (asked(rule, waited), asked(rule, self.subject.waited(at)));
         (from != to).then(|| Step { rule: rule.name.clone(), at, from, to })
@@ -296,23 +345,18 @@ impl Neighbour {
     }
 }
 
-/// The next moment of waiting at which a rule's limit changes.
-fn boundaries(kind: &RuleKind, waited: u32) -> Option<u32> {
-    fn next<T: Threshold>(expansion: &Expansion<T>, waited: u32) -> Option<u32> {
-        expansion.boundaries().find(|at| *at > waited)
-    }
+/// After how many seconds of waiting a rule's limit changes.
+fn boundaries(kind: &RuleKind) -> Vec<u32> {
     match kind {
-        RuleKind::StringEquality { enforced, .. } => next(enforced, waited),
+        RuleKind::StringEquality { enforced, .. } => enforced.boundaries().collect(),
         RuleKind::Difference { allowed, .. } | RuleKind::TeamDifference { allowed, .. } => {
-            next(allowed, waited)
+            allowed.boundaries().collect()
         }
-        RuleKind::SetIntersection { shared, .. } => next(shared, waited),
-        RuleKind::MatchTotal { min, max, .. } => {
-            [next(min, waited), next(max, waited)].into_iter().flatten().min()
-        }
-        RuleKind::RegionSelection { latency, .. } => next(latency, waited),
-        RuleKind::TeamSizeBalance { allowed } => next(allowed, waited),
-        RuleKind::TeamTicketSizeSimilarity => None,
+        RuleKind::SetIntersection { shared, .. } => shared.boundaries().collect(),
+        RuleKind::MatchTotal { min, max, .. } => min.boundaries().chain(max.boundaries()).collect(),
+        RuleKind::RegionSelection { latency, .. } => latency.boundaries().collect(),
+        RuleKind::TeamSizeBalance { allowed } => allowed.boundaries().collect(),
+        RuleKind::TeamTicketSizeSimilarity => Vec::new(),
     }
 }
 

@@ -74,7 +74,7 @@ fn players(group: &[Tried<'_>]) -> u32 {
 }
 
 fn judged(rule: Arc<str>, short: Short) -> Judged {
-    Judged { rule, verdict: Verdict::Fails(short) }
+    Judged::now(rule, Verdict::Fails(short))
 }
 
 /// "From how long a ticket has waited": of rules of the whole match, whoever has waited longest.

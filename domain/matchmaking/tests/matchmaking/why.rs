@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_core::{TicketId, Turn};
+use mainstay_core::{TicketId, Timestamp, Turn};
 use mainstay_matchmaking::spec::{Declared, Expansion, Gather, Missing, QueueSpec, RuleKind, Venue};
 use mainstay_matchmaking::why::{Asked, LOOKED_AT_MAX, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
 use mainstay_matchmaking::{Caller, Command, Kind, ServerDetails};
@@ -28,6 +28,12 @@ fn shorts(neighbour: &Neighbour) -> Vec<(String, Short)> {
 
 fn kept_away(why: &WhyNot) -> Vec<(&str, usize)> {
     why.kept_away.iter().map(|(rule, tickets)| (&**rule, *tickets)).collect()
+}
+
+/// Of the nearest, the rules between and when they give way.
+fn fits_at(why: &WhyNot) -> Vec<(&str, Option<Timestamp>)> {
+    let failing = why.nearest[0].rules.iter().filter(|judged| judged.fails());
+    failing.map(|judged| (&*judged.rule, judged.fits_at)).collect()
 }
 
 /// Until the next gathering everybody has the limits of the last one, and may pass two steps at once.
@@ -80,6 +86,7 @@ fn a_rule_is_named_with_how_much_is_missing_and_when_it_gives_way() {
         to: Asked::Apart(number(20.0)),
     };
     assert_eq!(told.next, Some(next));
+    assert_eq!(fits_at(&told), [("skill", Some(began + Duration::from_secs(15)))], "25 will be allowed");
     // What is told comes true.
     world.seconds(4);
     assert_eq!(why(&world, waits).next.unwrap().at, began + Duration::from_secs(15));
@@ -95,7 +102,23 @@ fn the_stricter_of_two_limits_is_told() {
     world.seconds(20);
     world.solo("comes", &[number_value(125.0)]);
     let apart = Short::Apart { by: number(25.0), allowed: number(10.0) };
-    assert_eq!(shorts(&why(&world, waits).nearest[0]), [("skill".to_owned(), apart)]);
+    let told = why(&world, waits);
+    assert_eq!(shorts(&told.nearest[0]), [("skill".to_owned(), apart)]);
+    // Its own limits have grown as far as they do; the other's have not.
+    assert_eq!(told.next, None);
+    assert_eq!(fits_at(&told), [("skill", Some(world.now + Duration::from_secs(15)))]);
+    world.seconds(14);
+    assert!(world.matched().is_empty());
+    world.seconds(1);
+    assert_eq!(world.matched(), [["comes", "waits"]]);
+}
+
+#[test]
+fn a_rule_that_never_gives_way_is_told_so() {
+    let mut world = World::new(spec(2, 2, vec![difference("skill", growing(10.0, 5.0, 20.0, 5))]));
+    let waits = world.solo("waits", &[number_value(100.0)]);
+    world.solo("other", &[number_value(122.0)]);
+    assert_eq!(fits_at(&why(&world, waits)), [("skill", None)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! I1 to I3, I7, I8, I10, I11, I13, I14 and I17 of reference/host-migration.md as properties of a small session, and I4, I5 and I9 (`keeping`): whatever
 //! becomes of its members and of the links between them. The simulator's worlds are larger and worse; what breaks a law here shrinks to a few
-//! steps. I6, I12 and I15 are properties of their own (`order`, `grammar`, `speech`), I16 is fuzzed.
+//! steps. I6, I12 and I15 are properties of their own (`order`, `grammar`, `speech`), I16 is one of whole conversations (`verification/fuzz`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -397,10 +397,11 @@ int main(int argc, char **argv) {
         }
         printf("%llu stands host ", (unsigned long long)game.counter);
         print_id(&shown.host);
-        printf(" epoch %u members %zu voters %zu linked %zu next %d called %u fork %u relayed %zu nat %d seen %s role %d shows %d hints %zu hinted %d counted %zu actors %zu once %u never %u sends %u\n", shown.epoch,
+        printf(" epoch %u members %zu voters %zu linked %zu next %d called %u fork %u relayed %zu nat %d seen %s role %d shows %d hints %zu hinted %d counted %zu actors %zu once %u never %u sends %u holds %llu handed %llu\n", shown.epoch,
                shown.members, shown.voters, shown.linked, (int)shown.has_anticipated, called, shown.fork, shown.relayed, (int)reach.nat,
                reach.seen_as[0] == 0 ? "-" : reach.seen_as, (int)shown.role, (int)shown.shows_identification, hints_length,
                hints_length > 0 ? (int)hints[0].hint.nat : -1, members_length, actors, once, never,
-               hints_length > 0 ? hints[0].hint.upstream_bps : 0);
+               hints_length > 0 ? hints[0].hint.upstream_bps : 0, (unsigned long long)shown.holds,
+               (unsigned long long)shown.handed_on);
     }
 }

@@ -79,6 +79,11 @@ impl Player {
         self.moves.last().filter(|moved| Stamp::of(moved) > stamp)
     }
 
+    /// Every move it told of that went past this one: a host that is lost at once makes two.
+    pub fn moves_after(&self, stamp: Stamp) -> impl Iterator<Item = &Value> {
+        self.moves.iter().filter(move |moved| Stamp::of(moved) > stamp)
+    }
+
     /// Its process.
     #[must_use]
     pub const fn pid(&self) -> Pid {

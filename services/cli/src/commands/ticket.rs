@@ -204,7 +204,11 @@ fn in_words(why: &Value) -> String {
         for judged in other["rules"].as_array().into_iter().flatten() {
             let (mark, why) =
                 if judged["fits"] == true { ("✓", String::new()) } else { ("✗", word(&judged["why"])) };
-            let _infallible = writeln!(text, "  {mark} {} {why}", word(&judged["rule"]));
+            let _infallible = write!(text, "  {mark} {} {why}", word(&judged["rule"]));
+            if let Some(at) = judged["fitsAt"].as_str() {
+                let _infallible = write!(text, "; it gives way at {at}");
+            }
+            text.push('\n');
         }
     }
     if let Some(together) = why.get("together") {
@@ -231,7 +235,7 @@ fn in_words(why: &Value) -> String {
                 word(&step["to"])
             );
         }
-        None => text.push_str("No rule will give way any more.\n"),
+        None => text.push_str("None of its own limits will give way any more.\n"),
     }
     text
 }
@@ -301,7 +305,7 @@ mod tests {
             "waitedSeconds": 12, "playersMin": 2, "playersMax": 2, "others": 1, "lookedAt": 1, "fitting": 0, "fittingPlayers": 0,
             "keptAway": [{ "rule": "skill", "tickets": 1 }],
             "nearest": [{ "id": "t-2", "backfill": false, "players": 1, "rules": [
-                { "rule": "mode", "fits": true }, { "rule": "skill", "fits": false, "why": "3 apart, at most 2" }] }],
+                { "rule": "mode", "fits": true }, { "rule": "skill", "fits": false, "why": "3 apart, at most 2", "fitsAt": "2026-11-21T12:00:00Z" }] }],
             "together": { "tickets": 1, "players": 1, "rules": [
                 { "rule": "matchSize", "fits": false, "why": "1 players together, at least 2" }] },
             "next": { "rule": "skill", "at": "2026-11-21T12:00:00Z", "from": "2", "to": "3" },
@@ -313,7 +317,7 @@ mod tests {
              skill keeps 1 away\n\
              ticket t-2 of 1 players\n  \
              ✓ mode \n  \
-             ✗ skill 3 apart, at most 2\n\
+             ✗ skill 3 apart, at most 2; it gives way at 2026-11-21T12:00:00Z\n\
              With the nearest that fit: 1 tickets of 1 players, and no match yet.\n  \
              ✗ matchSize 1 players together, at least 2\n\
              Next: skill gives way at 2026-11-21T12:00:00Z, from 2 to 3.\n"

@@ -387,6 +387,7 @@ impl From<NoLease> for Refusal {
             NoLease::Over => {
                 Self { code: "MS-M017", ..Self::bad_request(format!("ServerDetails.ServerId: {not}")) }
             }
+            NoLease::Refused(rejection) => rejection.into(),
             NoLease::Unanswered(error) => error.into(),
         }
     }

@@ -115,6 +115,9 @@ pub(crate) enum NoLease {
     /// The allocation that its server is named by has ended.
     #[error("the allocation that the server is named by has ended, so nobody can join its game")]
     Over,
+    /// No lease is as long.
+    #[error(transparent)]
+    Refused(#[from] Rejection),
     /// A fleet gave no answer.
     #[error(transparent)]
     Unanswered(#[from] mainstay_runtime::Error),
@@ -166,11 +169,12 @@ impl Queues {
     }
 
     /// What a backfill ticket lives by that a service account or a server from elsewhere asks for: a process hosted here, where
-    /// the server it names is a live allocation; else the lease that was asked for, if one was.
+    /// the server it names is a live allocation; else the lease that was asked for, if one was. One that could not be is refused in either case.
     ///
     /// # Errors
     /// See [`NoLease`].
     pub(crate) async fn lease(&self, server: Option<&str>, within: Option<u32>) -> Result<Lease, NoLease> {
+        let asked = within.map(Lease::renewed).transpose()?;
         let plays = match server {
             Some(server) => self.hosts().of_allocation(server).await?,
             None => Plays::Elsewhere,
@@ -179,7 +183,7 @@ impl Queues {
             Plays::Here(tenure) => Ok(Lease::Hosted(tenure)),
             // Nobody would withdraw it before its time is up.
             Plays::Over => Err(NoLease::Over),
-            Plays::Elsewhere => Ok(within.map_or(Lease::Free, |within| Lease::Renewed { within })),
+            Plays::Elsewhere => Ok(asked.unwrap_or(Lease::Free)),
         }
     }
 

@@ -1,13 +1,14 @@
 //! The same tickets through the state machine, one command each, and through the journal: what stands beside the engine's figures.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use mainstay_core::{TicketId, Timestamp, Turn};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored as _;
 use mainstay_journal::{Journal as _, ShardName, TurnRecord};
 use mainstay_matchmaking::spec::Gather;
-use mainstay_matchmaking::{Caller, Command, Entity, Event, Queue};
+use mainstay_matchmaking::{Caller, Command, Entity, Event, Queue, Terms};
 use uuid::Uuid;
 
 use super::queues::Preset;
@@ -28,11 +29,37 @@ pub enum Through {
     Journal,
 }
 
+/// Who comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comers {
+    /// Tickets of players.
+    Tickets,
+    /// Every fifth is a game that wants players, as in W8.
+    WithGames,
+}
+
+/// Of how many that come one is a game.
+const GAME_EVERY: u64 = 5;
+
 /// The commands of tickets that come one by one.
-pub fn commands(preset: Preset, seed: u64, tickets: u64, form: u32) -> Vec<Command> {
+pub fn commands(preset: Preset, seed: u64, tickets: u64, form: u32, comers: Comers) -> Vec<Command> {
     let mut workload = Workload::new(seed, preset.reads());
     let mut players = 0;
     let command = |number: u64| {
+        if comers == Comers::WithGames && number.is_multiple_of(GAME_EVERY) {
+            let (members, server) = workload.seated(players);
+            players += members.len() as u64;
+            return Command::CreateBackfill {
+                ticket: TicketId(Uuid::from_u128(u128::from(number) + 1)),
+                caller: Caller::Title,
+                members,
+                server,
+                places: None,
+                give_up_after: 600,
+                terms: Terms::default(),
+                form,
+            };
+        }
         let party = workload.party();
         let members = party.members(players);
         players += party.players();
@@ -58,16 +85,16 @@ pub fn queue(preset: Preset, gather: Gather) -> Result<Queue, Failure> {
 
 /// Measures.
 pub fn drain(preset: Preset, tickets: u64, through: Through) -> Result<(), Failure> {
-    let mut rates = Vec::new();
+    let (mut rates, mut waited) = (Vec::new(), Vec::new());
     for seed in SEEDS {
         let mut queue = queue(preset, Gather::NONE)?;
-        let commands = commands(preset, seed, tickets, queue.form());
+        let commands = commands(preset, seed, tickets, queue.form(), Comers::Tickets);
         let dir = tempfile::tempdir()?;
         let mut journal = SqliteJournal::open(dir.path())?;
         let shard = ShardName::new("queue/bench")?;
         let head = journal.lead(&shard)?.head;
         let (mut first, mut batch) = (head.next, Vec::new());
-        let before = cpu();
+        let (before, began) = (cpu(), Instant::now());
         for command in &commands {
             let outcome = Turn::run(Timestamp::EPOCH, &mut queue, command);
             outcome.answer?;
@@ -92,9 +119,17 @@ pub fn drain(preset: Preset, tickets: u64, through: Through) -> Result<(), Failu
                 batch.clear();
             }
         }
+        if !batch.is_empty() {
+            journal.append(&batch)?;
+        }
         rates.push(per_second(tickets, cpu() - before));
+        waited.push(per_second(tickets, began.elapsed()));
     }
-    say!("one by one {tickets}, {preset:?}, {through:?}: median {:.0} tickets per CPU-s", median(rates));
+    say!(
+        "one by one {tickets}, {preset:?}, {through:?}: median {:.0} tickets per CPU-s, {:.0} a second with what is waited for",
+        median(rates),
+        median(waited)
+    );
     Ok(())
 }
 
@@ -103,7 +138,7 @@ pub fn batch(preset: Preset, tickets: u64, gather: Gather) -> Result<(), Failure
     let mut took = Vec::new();
     for seed in SEEDS {
         let mut queue = queue(preset, gather)?;
-        for command in commands(preset, seed, tickets, queue.form()) {
+        for command in commands(preset, seed, tickets, queue.form(), Comers::Tickets) {
             Turn::run(Timestamp::EPOCH, &mut queue, &command).answer?;
         }
         let before = cpu();

@@ -8,7 +8,7 @@ use mainstay_matchmaking::spec::Gather;
 use mainstay_matchmaking::{Command, Queue};
 
 use super::SEEDS;
-use super::machine::{commands, matched, queue};
+use super::machine::{Comers, commands, matched, queue};
 use super::oracle::{self, Waiting};
 use super::queues::Preset;
 use crate::Failure;
@@ -23,17 +23,19 @@ const TRIED_APART_S: u64 = 5;
 const TRIED_ON: Duration = Duration::from_secs(30);
 
 /// Every match of a day, judged.
-pub fn violations(preset: Preset, tickets: u64) -> Result<(), Failure> {
+pub fn violations(preset: Preset, tickets: u64, comers: Comers) -> Result<(), Failure> {
     let (mut matches, mut broken) = (0_u64, 0_u64);
+    let mut of_games = 0_u64;
     for seed in SEEDS {
         let mut day = Day::new(preset)?;
-        for command in commands(preset, seed, tickets, day.queue.form()) {
+        for command in commands(preset, seed, tickets, day.queue.form(), comers) {
             let told = day.step(&command, APART)?;
             matches += told.matches;
             broken += told.broken;
+            of_games += told.of_games;
         }
     }
-    say!("rules broken, {preset:?}: {broken} of {matches} matches");
+    say!("rules broken, {preset:?}: {broken} of {matches} matches, {of_games} of which filled a game");
     Ok(())
 }
 
@@ -45,7 +47,7 @@ pub fn missed(preset: Preset, wanted: u64) -> Result<(), Failure> {
     let mut pools = 0;
     while tried.checks < wanted {
         let mut day = Day::new(preset)?;
-        for command in commands(preset, pools, TRIED_MAX, day.queue.form()) {
+        for command in commands(preset, pools, TRIED_MAX, day.queue.form(), Comers::Tickets) {
             let after = Duration::from_secs(1 + pools % TRIED_APART_S);
             day.live_on(after, &mut told, |day| tried.try_everything(day))?;
             day.turn(&command, &mut told)?;
@@ -92,6 +94,7 @@ struct Day {
 struct Told {
     matches: u64,
     broken: u64,
+    of_games: u64,
 }
 
 impl Day {
@@ -137,6 +140,7 @@ impl Day {
                 let waiting = oracle::waiting(&self.shadow);
                 let group: Vec<Waiting> = waiting.into_iter().filter(|it| ids.contains(&it.id())).collect();
                 told.matches += 1;
+                told.of_games += u64::from(group.iter().any(|it| matches!(it, Waiting::Game(_))));
                 told.broken += u64::from(oracle::why_not(spec, &group, self.now).is_some());
             }
             self.shadow.apply(self.now, event);

@@ -7,7 +7,7 @@ use mainstay_matchmaking::spec::Gather;
 use super::account::Account;
 use super::pool::{Pool, Put};
 use super::queues::Preset;
-use super::workload::{Dice, Workload};
+use super::workload::{Behaviour, Workload};
 use super::{SEEDS, cpu, told};
 use crate::Failure;
 use crate::report::{median, percentile, worst};
@@ -16,9 +16,52 @@ use crate::report::{median, percentile, worst};
 pub const TICK_MS: u64 = 100;
 pub const AT_ONCE_MS: u64 = 1;
 
-/// After how many seconds a ticket gives up, and the mean after which its players do.
-const GIVE_UP_SECONDS: u32 = 120;
-const CANCEL_SECONDS: u32 = 90;
+/// How the rate changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Not at all.
+    Even,
+    /// Over a day that is pressed into ten minutes: half as much again at its height, half as much at its depth.
+    Day,
+    /// Ten times as much for five seconds, ten seconds after it is measured.
+    Burst,
+}
+
+impl Shape {
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "even" => Some(Self::Even),
+            "day" => Some(Self::Day),
+            "burst" => Some(Self::Burst),
+            _ => None,
+        }
+    }
+
+    /// How it is told.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Even => "steady",
+            Self::Day => "a day of",
+            Self::Burst => "bursts of",
+        }
+    }
+
+    /// Tickets a second, so long after the beginning.
+    fn of(self, rate: u64, second: u64, warm: u64) -> u64 {
+        match self {
+            Self::Even => rate,
+            Self::Day => {
+                // A parabola for each half of the sine, which needs no floats: within 6 % of its height. 45,000 is twice 150 * 150.
+                let (half, at) = ((second / 300) % 2, second % 300);
+                let swing = rate * at * (300 - at) / 45_000;
+                if half == 0 { rate + swing } else { rate.saturating_sub(swing) }
+            }
+            Self::Burst if (warm + 10..warm + 15).contains(&second) => rate * 10,
+            Self::Burst => rate,
+        }
+    }
+}
 
 /// What comes.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +72,7 @@ pub struct Load {
     /// How long it goes on before it is measured: until the pool stands.
     pub warm_up_seconds: u64,
     pub seconds: u64,
+    pub shape: Shape,
     /// Of a hundred that come so many are games that want players.
     pub games: u32,
     pub gather: Gather,
@@ -46,7 +90,8 @@ pub fn run(load: Load) -> Result<(), Failure> {
         p99s.push(p99);
     }
     say!(
-        "steady {rate}/s, {preset:?}{}, {} % games: median {:.1} % of a core, tick p99 {:.2} ms",
+        "{} {rate}/s, {preset:?}{}, {} % games: median {:.1} % of a core, tick p99 {:.2} ms",
+        load.shape.word(),
         told(load.gather),
         load.games,
         median(cores),
@@ -56,11 +101,10 @@ pub fn run(load: Load) -> Result<(), Failure> {
 }
 
 fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
-    let Load { preset, rate, warm_up_seconds, seconds, games, gather, tick_ms } = load;
+    let Load { preset, rate, warm_up_seconds, seconds, shape, games, gather, tick_ms } = load;
     let ticks_a_second = 1_000 / tick_ms;
     let mut workload = Workload::new(seed, preset.reads());
-    let mut dice = Dice::new(seed, 9);
-    let mut behaviour = Dice::new(seed, 10);
+    let mut behaviour = Behaviour::new(seed);
     let mut pool = Pool::new(preset, gather)?;
     // A million tickets' latencies are a gigabyte.
     let mut account = (preset != Preset::Late).then(Account::default);
@@ -70,12 +114,11 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
     let mut leavers: Vec<Vec<Put>> = vec![Vec::new(); usize::try_from(end)?];
     for tick in 0..end {
         let now = Timestamp::from_unix_ms(tick * tick_ms);
-        // Around the mean, evenly: what differs between ticks is who comes.
-        let mean = u32::try_from(rate / ticks_a_second)?;
-        let count = mean - mean / 10 + dice.below(mean / 5 + 1);
+        let mean = shape.of(rate, tick / ticks_a_second, warm_up_seconds) / ticks_a_second;
+        let count = behaviour.come(u32::try_from(mean)?);
         let (mut tickets, mut backfill) = (Vec::new(), Vec::new());
         for _ in 0..count {
-            if dice.below(100) < games {
+            if behaviour.is_game(games) {
                 backfill.push(workload.game());
                 continue;
             }
@@ -121,8 +164,7 @@ fn once(load: Load, seed: u64) -> Result<(f64, f64), Failure> {
             put.clear();
         }
         for ticket in put {
-            let stays = 1 + behaviour.rare(CANCEL_SECONDS).min(GIVE_UP_SECONDS - 1);
-            let leaves = tick + u64::from(stays) * ticks_a_second;
+            let leaves = tick + u64::from(behaviour.stays()) * ticks_a_second;
             if let Some(leavers) = leavers.get_mut(usize::try_from(leaves)?) {
                 leavers.push(ticket);
             }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use mainstay_matchmaking::bare::{Facts, Game, Text};
-use mainstay_matchmaking::{Amount, Attributes, Entity, Member, Value};
+use mainstay_matchmaking::{Amount, Attributes, Entity, Member, Seated, ServerDetails, Value};
 
 /// Numbers from a seed (splitmix64).
 #[derive(Debug, Clone)]
@@ -49,8 +49,17 @@ impl Dice {
         (0..12).map(|_| i64::from(self.below(1_000))).sum::<i64>() - 5_994
     }
 
+    /// How many come where so many are expected (Poisson): as many times how many come where one is.
+    fn poisson(&mut self, mean: u32) -> u32 {
+        let of_one = |dice: &mut Self| {
+            let draw = (dice.roll() >> 32) as u32;
+            u32::try_from(AT_MOST.iter().take_while(|at_most| draw >= **at_most).count()).unwrap_or(0)
+        };
+        (0..mean).map(|_| of_one(self)).sum()
+    }
+
     /// How often something of one in `n` does not happen before it does: exponential around `n`.
-    pub fn rare(&mut self, n: u32) -> u32 {
+    fn rare(&mut self, n: u32) -> u32 {
         let mut times = 0;
         while times < 40 * n && self.below(n + 1) != 0 {
             times += 1;
@@ -59,6 +68,21 @@ impl Dice {
     }
 }
 
+/// Of 2^32 draws, how many are at most 0, 1, 2 and so on where one is expected (Poisson): beyond the last nothing is left.
+const AT_MOST: [u32; 12] = [
+    1_580_030_168,
+    3_160_060_337,
+    3_950_075_421,
+    4_213_413_783,
+    4_279_248_373,
+    4_292_415_291,
+    4_294_609_777,
+    4_294_923_276,
+    4_294_962_463,
+    4_294_966_817,
+    4_294_967_252,
+    4_294_967_292,
+];
 /// Parties of one to five, in percent.
 const PARTIES: [u32; 5] = [62, 24, 5, 3, 6];
 /// The ten sites: share in percent, and where on a plane in milliseconds of round trip.
@@ -202,6 +226,38 @@ impl Party {
     }
 }
 
+/// When tickets come and for how long they stay.
+#[derive(Debug, Clone)]
+pub struct Behaviour {
+    arrivals: Dice,
+    stays: Dice,
+}
+
+/// After how many seconds a ticket gives up, and the mean after which its players do.
+const GIVE_UP_SECONDS: u32 = 120;
+const CANCEL_SECONDS: u32 = 90;
+
+impl Behaviour {
+    pub fn new(seed: u64) -> Self {
+        Self { arrivals: Dice::new(seed, 9), stays: Dice::new(seed, 10) }
+    }
+
+    /// How many come in a tick in which so many are expected.
+    pub fn come(&mut self, mean: u32) -> u32 {
+        self.arrivals.poisson(mean)
+    }
+
+    /// Whether the next of those who come is a game, of which there are so many in a hundred.
+    pub fn is_game(&mut self, of_hundred: u32) -> bool {
+        self.arrivals.below(100) < of_hundred
+    }
+
+    /// After how many seconds the next of them leaves that is not matched.
+    pub fn stays(&mut self) -> u32 {
+        1 + self.stays.rare(CANCEL_SECONDS).min(GIVE_UP_SECONDS - 1)
+    }
+}
+
 fn amount(whole: i64) -> Amount {
     Amount::from_millionths(whole * 1_000_000)
 }
@@ -300,6 +356,26 @@ impl Workload {
         (facts, game)
     }
 
+    /// The players of such a game, with their values in the order of [`Reads::Everything`]'s rules, and where it runs; numbered so that nobody comes twice.
+    pub fn seated(&mut self, first: u64) -> (Vec<Seated>, ServerDetails) {
+        let players = 9 - u64::from(self.other.below(3));
+        let modes: Arc<[Arc<str>]> = self.modes().into();
+        let home = self.latencies().into_iter().min_by_key(|(_, latency)| *latency);
+        let middle = self.skills(1)[0];
+        let member = |player: u64| {
+            let skill = Some(Value::Number(amount(middle + i64::from(self.other.below(81)) - 40)));
+            let values = [skill.clone(), None, Some(Value::Texts(modes.clone())), skill, None];
+            let entity = Entity::kept(&format!("{}!{:016X}", Entity::PLAYER, first + player));
+            let team = (self.other.below(10) != 0).then(|| Arc::from(format!("team-{}", player % 2 + 1)));
+            Seated {
+                member: Member { entity, attributes: Attributes { raw: None, values: values.into() } },
+                team,
+            }
+        };
+        let members = (0..players).map(member).collect();
+        (members, ServerDetails { region: home.map(|(region, _)| region), ..ServerDetails::default() })
+    }
+
     /// 3 % are new and stand at exactly 1500; members of a party share most of theirs.
     fn skills(&mut self, players: usize) -> Vec<i64> {
         let shared = self.skill.normal();
@@ -349,18 +425,47 @@ mod tests {
     fn the_workload_is_the_one_that_was_measured() {
         assert_eq!(hash([Reads::Skill, Reads::Teams, Reads::Everything, Reads::Eight]), "b2c03bfab5c872e2");
         assert_eq!(hash([Reads::Fours, Reads::Roles, Reads::Crowd]), "cd00143cc623ec1f");
+        let games = |seed| {
+            let mut workload = Workload::new(seed, Reads::Everything);
+            (0..1_000).map(|_| format!("{:?}{:?}", workload.game(), workload.seated(0))).collect::<String>()
+        };
+        assert_eq!(hash_of(games), "8f2a55fc66b5c70a");
+        let behaviour = |seed| {
+            let mut behaviour = Behaviour::new(seed);
+            let mut told =
+                |_| format!("{} {} {},", behaviour.come(100), behaviour.is_game(5), behaviour.stays());
+            (0..1_000).map(&mut told).collect::<String>()
+        };
+        assert_eq!(hash_of(behaviour), "6cf62dae4e32b9a4");
+    }
+
+    /// Of a million ticks in which one is expected, and of a hundred thousand with a hundred, as many come as should, and differ by as much.
+    #[test]
+    fn who_comes_is_poisson() {
+        let mut behaviour = Behaviour::new(42);
+        for (mean, ticks) in [(1_u32, 1_000_000_u32), (100, 100_000)] {
+            let counts: Vec<f64> = (0..ticks).map(|_| f64::from(behaviour.come(mean))).collect();
+            let (expected, ticks) = (f64::from(mean), f64::from(ticks));
+            let average = counts.iter().sum::<f64>() / ticks;
+            let variance = counts.iter().map(|it| (it - average).powi(2)).sum::<f64>() / ticks;
+            assert!((average / expected - 1.0).abs() < 0.01, "{average} of {expected}");
+            assert!((variance / expected - 1.0).abs() < 0.03, "{variance} of {expected}");
+        }
     }
 
     fn hash<const N: usize>(measured: [Reads; N]) -> String {
-        let mut hash = Sha256::new();
-        for seed in super::super::SEEDS {
-            for reads in measured {
+        hash_of(|seed| {
+            let tickets = measured.into_iter().flat_map(|reads| {
                 let mut workload = Workload::new(seed, reads);
-                for _ in 0..1_000 {
-                    hash.update(format!("{:?}", workload.ticket()));
-                }
-            }
-        }
+                (0..1_000).map(move |_| format!("{:?}", workload.ticket()))
+            });
+            tickets.collect()
+        })
+    }
+
+    fn hash_of(told: impl Fn(u64) -> String) -> String {
+        let mut hash = Sha256::new();
+        super::super::SEEDS.into_iter().for_each(|seed| hash.update(told(seed)));
         hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }

@@ -9,7 +9,6 @@ use mainstay_tugboat::peers::crew::{Crew, Life, Player, Stamp, text};
 use mainstay_wan::Network;
 use mainstay_wan::line::{Line, Passage};
 use mainstay_wan::nat::Place;
-use serde_json::Value;
 
 use crate::Failure;
 use crate::migrate::Cause;
@@ -52,12 +51,14 @@ pub enum Mandate {
 
 /// What a host's end has cost.
 pub struct Move {
-    /// Of each survivor, from the last state of the old host to the first of the new one, in milliseconds.
+    /// Of each survivor, from the last state of the old host to the first of the new one, in milliseconds; where it moved more than once, all its gaps.
     pub gaps_ms: Vec<u64>,
     /// What it had been told was safe and was not there, of the player that lost most.
     pub acked_lost: u64,
     /// How many ticks it had heard and the new host played anew, of the player of whom most were.
     pub ticks_lost: u64,
+    /// How many survivors moved more than once.
+    pub moved_twice: usize,
     /// The epoch that it ended in.
     pub epoch: u64,
     /// Who did not come along.
@@ -149,11 +150,25 @@ impl Field {
             Cause::Graceful => self.crew.see_off(host)?,
         }
         let number = |name: &'static str| moves.iter().filter_map(move |(_, it)| it[name].as_u64());
+        let players = &self.crew.players;
+        // Of each, over all its moves since: what the first of two cost is not hidden by the second.
+        let summed = |name: &'static str| {
+            moves.iter().filter_map(move |(index, _)| {
+                players[*index]
+                    .moves_after(before)
+                    .filter_map(|it| it[name].as_u64())
+                    .reduce(|sum, it| sum + it)
+            })
+        };
         let others = self.crew.playing().count();
         Ok(Move {
-            gaps_ms: number("gapMs").collect(),
-            acked_lost: number("ackedLost").max().unwrap_or_default(),
-            ticks_lost: number("ticksLost").max().unwrap_or_default(),
+            gaps_ms: summed("gapMs").collect(),
+            acked_lost: summed("ackedLost").max().unwrap_or_default(),
+            ticks_lost: summed("ticksLost").max().unwrap_or_default(),
+            moved_twice: moves
+                .iter()
+                .filter(|(index, _)| players[*index].moves_after(before).count() > 1)
+                .count(),
             epoch: number("epoch").max().unwrap_or_default(),
             left_behind: others - moves.len(),
             mandate: if number("fork").all(|fork| fork == 0) {
@@ -219,8 +234,13 @@ impl Field {
         self.crew.players.iter().filter(is_counted).filter_map(counts).collect()
     }
 
-    /// Every move that a player has told of.
-    pub fn moves(&self) -> Vec<&Value> {
-        self.crew.players.iter().flat_map(|player| &player.moves).collect()
+    /// How many moves players have told of.
+    pub fn moves(&self) -> usize {
+        self.crew.players.iter().map(|player| player.moves.len()).sum()
+    }
+
+    /// How often any of them came to lead, the founder's first time included.
+    pub fn reigns(&self) -> usize {
+        self.crew.players.iter().map(|player| player.led.len()).sum()
     }
 }

@@ -129,7 +129,7 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     let mut field = Field::new(settings.players, settings.line, settings.seed, &[])?;
     let mut worst: Vec<f64> = Vec::new();
     let (mut all, mut lost, mut left_behind): (Vec<f64>, u64, usize) = (Vec::new(), 0, 0);
-    let (mut ticks_lost, mut words) = (0, Words::default());
+    let (mut ticks_lost, mut moved_twice, mut words) = (0, 0, Words::default());
     let (began, mut late) = (Instant::now(), Duration::ZERO);
     let busy = crate::migrate::cost::Busy::now()?;
     for round in 1..=times {
@@ -151,6 +151,7 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
         lost += moved.acked_lost;
         ticks_lost += moved.ticks_lost;
         left_behind += moved.left_behind;
+        moved_twice += moved.moved_twice;
         match moved.mandate {
             Mandate::Confirmed => field.replace(host)?,
             // Whoever is left of two can never have a majority of them again.
@@ -173,7 +174,7 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
         let line = json!({
             "migrations": times, "players": settings.players, "cause": cause.word(), "p50Ms": p50, "p99Ms": p99,
             "maxMs": max, "ackedLost": lost, "ticksLost": ticks_lost, "wordsSaid": words.said, "wordsLost": words.lost,
-            "wordsTwice": words.twice, "leftBehind": left_behind, "floorMs": floor, "ratio": ratio,
+            "wordsTwice": words.twice, "leftBehind": left_behind, "movedTwice": moved_twice, "floorMs": floor, "ratio": ratio,
             "eachP50Ms": all_p50, "eachP99Ms": all_p99, "busy": busy, "networkLateMs": late.as_millis(),
             "tookSeconds": began.elapsed().as_secs(),
         });
@@ -186,7 +187,9 @@ fn migrate(settings: &Settings, cause: Cause, times: usize) -> Result<(), Failur
     say!("    on each survivor: p50 {all_p50:.0} ms   p99 {all_p99:.0} ms");
     let times_floor = ratio.map(|ratio| format!(", p50 is {ratio:.2} times that")).unwrap_or_default();
     say!("  floor of these rules on this line {floor:.0} ms{times_floor}");
-    say!("  told safe and lost: {lost}; survivors that did not come along: {left_behind}");
+    say!(
+        "  told safe and lost: {lost}; survivors that did not come along: {left_behind}, and that moved more than once: {moved_twice}"
+    );
     say!(
         "  ticks played anew: {ticks_lost}; of {} words of members, and the hosts' beside them, lost: {}, heard twice: {}",
         words.said,

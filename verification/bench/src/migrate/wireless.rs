@@ -81,7 +81,7 @@ pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
     let mut field = Field::new(settings.players, settings.line, settings.seed, &[])?;
     let mut draw = Draw(settings.seed);
     let mut radios = vec![Radio { weather: Weather::Calm, until: Duration::ZERO }; settings.players];
-    let (before, began) = (field.network.counts(), Instant::now());
+    let (before, reigns, began) = (field.network.counts(), field.reigns(), Instant::now());
     let (mut away, mut longest) = (0_u64, Duration::ZERO);
     while began.elapsed() < watched {
         let now = began.elapsed();
@@ -108,12 +108,15 @@ pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
     }
     let counts = field.network.counts();
     let (delivered, lost) = (counts.delivered - before.delivered, counts.lost - before.lost);
-    let moves = field.moves().len();
+    let (moves, reigns) = (field.moves(), field.reigns() - reigns);
+    // Everybody plays on, together, once the air is calm: nobody was given up meanwhile, and nobody left.
+    (0..settings.players).for_each(|place| field.network.set_all(place, Passage::Open(settings.line)));
+    field.crew.settled()?;
     #[expect(clippy::cast_precision_loss, reason = "counts of a benchmark are far below 2^52")]
     let share = 100.0 * lost as f64 / (delivered + lost) as f64;
     if settings.told == Told::Json {
         let line = json!({
-            "players": settings.players, "seconds": watched.as_secs(), "falseMigrations": moves, "outages": away,
+            "players": settings.players, "seconds": watched.as_secs(), "falseMigrations": moves, "newReigns": reigns, "outages": away,
             "longestOutageMs": longest.as_millis(), "delivered": delivered, "lost": lost,
         });
         say!("{line}");
@@ -125,6 +128,8 @@ pub fn run(settings: &Settings, watched: Duration) -> Result<(), Failure> {
         longest.as_millis(),
         delivered + lost
     );
-    say!("  moves that players told of, though the host lived: {moves}");
+    say!(
+        "  moves that players told of, though the host lived: {moves}; hosts that were made anew: {reigns}; afterwards all played on together"
+    );
     Ok(())
 }

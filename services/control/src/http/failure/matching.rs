@@ -231,6 +231,7 @@ impl From<NoLease> for Failure {
                 not.to_string(),
                 "name a server that plays, or none",
             ),
+            NoLease::Refused(rejection) => rejection.into(),
             NoLease::Unanswered(error) => error.into(),
         }
     }
