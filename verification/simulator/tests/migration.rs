@@ -237,6 +237,12 @@ fn successions_that_once_broke_a_law_hold() {
     }
 }
 
+/// A side that went on from before holds what is newer by its name: a host that meets it counted that as its own state, held.
+#[test]
+fn what_another_side_wrote_acknowledges_nothing() {
+    holds(&run::<Guarded>(94_000_291, Text::None));
+}
+
 /// "Acknowledged = held by the host and min(2, standbys) others": nearly everybody of a few has to hold it, also who stood still, was given up and came back.
 #[test]
 fn of_a_few_everybody_holds_what_is_acknowledged() {

@@ -349,9 +349,13 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         let newest = self.held.id();
         let copies = if self.hands_on() { STANDBYS } else { 0 };
-        // What others say that they hold was never sent to them.
         let standbys = self.successors(now).take(copies);
-        let held = standbys.map(|peer| self.contacts.get(&peer).map_or(StateId::NONE, |it| it.holds.id()));
+        let held = standbys.map(|peer| {
+            // What others say that they hold was never sent to them. And who has been on a side that went on from before holds what is newer by its name, and
+            // nothing of this.
+            let holds = self.contacts.get(&peer).map(|it| it.holds.id());
+            holds.filter(|holds| holds.stamp <= stamp).unwrap_or(StateId::NONE)
+        });
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
         let goes_along = self.hands_on();
         let safe = self.as_host(|reign| {

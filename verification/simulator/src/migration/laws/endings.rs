@@ -37,10 +37,7 @@ pub(super) fn is_inevitable<G: Guards>(world: &World<G>, id: PeerId, report: &Re
     // Whose question or its answer was lost may take the lobby for silent, where the session waits for nothing.
     let ends_at_once = matches!(&report.outcome, Outcome::Terminated(Failure::NoMajority));
     let was_heard = troubles.last_between(id, LOBBY).is_none_or(|last| last < since);
-    // Of those who are on a side where somebody plots one waited 23 s for its host (seed 49), who needed it to be certified: it is not known yet whether
-    // it had to.
-    let is_plotted = world.scenario.plots == Plots::Some && session.stamp().fork > 0;
-    if !lacks_host || is_plotted || !was_well || ends_at_once && !was_heard {
+    if !lacks_host || !was_well || ends_at_once && !was_heard {
         return Ok(());
     }
     let hears = |one: PeerId, other: PeerId| one == other || reach_each_other(world, one, other, since);
