@@ -105,6 +105,26 @@ fn who_is_left_of_a_side_comes_over_at_once() {
     assert_eq!((net.host(), net.session(peer(1)).stamp()), (peer(1), Stamp::certified(Epoch(2))));
 }
 
+/// I9: "Acknowledged = held by the host and min(2, standbys) others". What the best standbys hold of a side that they were on is newer by its name, and nothing
+/// of what their host has done meanwhile.
+#[test]
+fn what_a_side_holds_acknowledges_nothing_to_the_host_that_it_meets() {
+    let mut net = Net::under_lobby(5, WithoutMajority::Fork);
+    net.lobby.cut.extend([peer(2), peer(3)]);
+    cut_apart(&mut net);
+    step_until(&mut net, |net| (2..=3).all(|id| net.session(peer(id)).stamp() == ALONE));
+    net.run(Duration::from_secs(2));
+    // It hears them, and they do not hear it: they stay where they are, and are the best that could follow. And nobody gives it another epoch, though its own
+    // is certified for some seconds more.
+    net.lobby.cut.extend([peer(1), peer(4), peer(5)]);
+    [2, 3].into_iter().for_each(|one| assert!(net.cut.remove(&(peer(one), peer(1)))));
+    let given = net.session(peer(1)).held().id();
+    net.run(Duration::from_secs(1));
+    assert!(net.session(peer(1)).held().id() > given && net.session(peer(2)).leader() != peer(1));
+    let is_told = |output: &&Output| matches!(output, Output::Durable(state) if *state > given);
+    assert_eq!(net.seen[&peer(1)].outputs.iter().find(is_told), None);
+}
+
 /// I8: the same where whoever is left came in on that side, and cannot be host. The host that a majority confirms never met it, lets it in, and has the lower
 /// number: it is certified anew for one that only asks, too.
 #[test]
