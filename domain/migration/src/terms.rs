@@ -45,6 +45,15 @@ impl Support {
             Self::Unsupported => Migratable::No,
         }
     }
+
+    /// What two say of one service.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        match self {
+            Self::Supported => other,
+            Self::Unsupported => Self::Unsupported,
+        }
+    }
 }
 
 impl Config {

@@ -48,8 +48,8 @@ pub struct Roster {
     /// What each of them plays, where the game has said so: bound to who holds the key, never to a name (B10), and known to
     /// everybody who may be host next.
     pub actors: BTreeMap<PeerId, ActorId>,
-    /// Whether sessions of its lobby move, as the lobby told this host last: it may be set while they are played, and whoever misses this
-    /// host may not be able to ask. Where there is no lobby they do.
+    /// Whether sessions of its lobby service move, as this host's process has it and its lobby, if there is one, told it last: either may be set
+    /// while they are played, and whoever misses this host may not be able to ask.
     pub support: Support,
 }
 

@@ -887,8 +887,8 @@ enum MainstayStatus mainstay_peer_support(const struct MainstayPeer *peer,
                                           uint32_t service,
                                           bool *out);
 
-// Sets it, for whatever is founded or joined from then on: where it is false, no session that this peer founds there moves, and this peer
-// does not go along where one moves that it has joined.
+// Sets it, also for what is played: where it is false, no session moves there whose host this peer is, and it does not go along where
+// another host's moves. What it founds meanwhile is made so that it never does.
 //
 // # Safety
 // `peer` is of mainstay_peer_start and not freed.

@@ -45,6 +45,7 @@ use crate::mirror::Mirror;
 use crate::quic::Quic;
 use crate::reach::{Left, Reach};
 use crate::seat::{Event, Over};
+use crate::service::Flags;
 use crate::transport::Transport;
 
 /// How often links are looked after: fresh members wait so long for theirs at most.
@@ -77,6 +78,7 @@ pub(crate) struct Hands {
     /// The game's own.
     transport: Option<Box<dyn Transport>>,
     mirror: Mirror,
+    flags: Arc<Flags>,
     arrivals: mpsc::Receiver<Arrival>,
     commands: mpsc::Receiver<Command>,
     /// What lobbies answer, and where their threads put it.
@@ -96,6 +98,7 @@ impl Hands {
     pub(crate) fn new(
         key: Key,
         (quic, transport): (Quic, Option<Box<dyn Transport>>),
+        flags: Arc<Flags>,
         arrivals: mpsc::Receiver<Arrival>,
         commands: mpsc::Receiver<Command>,
     ) -> Self {
@@ -109,6 +112,7 @@ impl Hands {
             mirror: quic.mirror().clone(),
             quic,
             transport,
+            flags,
             arrivals,
             commands,
             rulings,
@@ -287,7 +291,9 @@ impl Hands {
             | Input::Lobby { .. }
             | Input::Admitted(_)
             | Input::Replaced(_)
-            | Input::Supports(_) => {}
+            | Input::Supports(_)
+            // It is looked up as soon as it is in.
+            | Input::OwnFlag(_) => {}
         }
     }
 
@@ -588,7 +594,7 @@ fn counts(session: &Session, from: PeerId, way: Way, stamp: Stamp) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use mainstay_migration::{Hint, OrderName, Stamp, Support};
+    use mainstay_migration::{Hint, OrderName, Stamp};
     use mainstay_wire::peer::Card;
 
     use super::*;
@@ -603,11 +609,11 @@ mod tests {
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (_commands_in, commands) = mpsc::channel(1);
         let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
-        let mut hands = Hands::new(key, (quic, None), arrivals, commands);
+        let mut hands = Hands::new(key, (quic, None), Arc::default(), arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let id = SeatId::new(options.session);
         let (mailbox, listeners) = (Arc::new(Mailbox::default()), BTreeMap::new());
-        let seated = Seated { id, mailbox, listeners, support: Support::Supported };
+        let seated = Seated { id, mailbox, listeners };
         let (answer, _may_sit) = oneshot::channel();
         let by = Entrance::Founds(Under::Nobody);
         hands.obey(Command::Sit { options, seated, by, answer });

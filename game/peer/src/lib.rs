@@ -140,7 +140,8 @@ pub struct Peer {
     key: Key,
     address: SocketAddr,
     mirror: Mirror,
-    flags: Flags,
+    /// Its hands go by them.
+    flags: Arc<Flags>,
     commands: mpsc::Sender<Command>,
     /// Dropped, the hands end.
     lives: Option<oneshot::Sender<Infallible>>,
@@ -186,7 +187,8 @@ impl Peer {
         let transport = transport(key.peer, Inlet::new(arrivals_in));
         let address = quic.local_address()?;
         let mirror = quic.mirror().clone();
-        let hands = Hands::new(key.clone(), (quic, transport), arrivals, commands);
+        let flags = Arc::new(Flags::default());
+        let hands = Hands::new(key.clone(), (quic, transport), Arc::clone(&flags), arrivals, commands);
         let (lives, gone) = oneshot::channel();
         let hands = thread::Builder::new()
             .name("mainstay-peer".to_owned())
@@ -194,7 +196,6 @@ impl Peer {
                 runtime.block_on(hands.run(gone)).wait();
             })
             .map_err(StartError::Io)?;
-        let flags = Flags::default();
         let (lives, hands) = (Some(lives), Some(hands));
         Ok(Self { key, address, mirror, flags, commands: commands_in, lives, hands })
     }
@@ -225,10 +226,12 @@ impl Peer {
         self.flags.get(service)
     }
 
-    /// Sets it, for whatever this peer founds or joins from then on: where it is not supported, no session that it founds there moves, and
-    /// it does not go along where one moves that it has joined.
+    /// Sets it, also for what is played: where it is not supported, no session moves there whose host this peer is, for that tells its
+    /// members so, and it does not go along where another host's moves. What it founds meanwhile is made so that it never does.
     pub fn set_support(&self, service: Service, support: Support) {
         self.flags.set(service, support);
+        // Where there are no hands any more nothing is played.
+        let _closing = self.commands.blocking_send(Command::Flagged(service));
     }
 
     const fn bound(&self) -> Bound<'_> {
@@ -240,7 +243,7 @@ impl Peer {
     /// # Errors
     /// Too many listeners; a place in that session that is not over.
     pub fn found(&self, options: SessionOptions, listeners: Vec<Registered>) -> Result<Seat, SeatError> {
-        self.sit(options, Support::Supported, listeners, Entrance::Founds(Under::Nobody))
+        self.sit(options, listeners, Entrance::Founds(Under::Nobody))
     }
 
     /// Joins a session that some member of can be reached at these addresses. [`Event::Entered`] says that it is in.
@@ -253,7 +256,7 @@ impl Peer {
         doors: Doors,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        self.sit(options, Support::Supported, listeners, Entrance::Doors(doors))
+        self.sit(options, listeners, Entrance::Doors(doors))
     }
 
     /// Joins a session some members of which this peer's own transport reaches, of whom up to eight are asked. [`Event::Entered`] says that
@@ -267,7 +270,7 @@ impl Peer {
         members: Vec<PeerId>,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        self.sit(options, Support::Supported, listeners, Entrance::Members(members))
+        self.sit(options, listeners, Entrance::Members(members))
     }
 
     /// Founds a session that everybody on this LAN can find ([`lan::search`]), whoever of those who came by [`Peer::join_lan`] is
@@ -281,10 +284,10 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let support = self.support(Service::Lan);
-        let options = SessionOptions { migratable: support.of(options.migratable), ..options };
+        let migratable = self.support(Service::Lan).of(options.migratable);
+        let options = SessionOptions { migratable, ..options };
         let voice = self.voice(name, options.session)?;
-        self.sit(options, support, listeners, Entrance::Founds(Under::Lan(voice)))
+        self.sit(options, listeners, Entrance::Founds(Under::Lan(voice)))
     }
 
     /// Joins a session that was found on this LAN. What it was made with counts, whatever `options` say; where [`Service::Lan`] does not
@@ -300,7 +303,7 @@ impl Peer {
     ) -> Result<Seat, SeatError> {
         let options = SessionOptions { session: found.session, ..options };
         let by = Entrance::Lan(self.voice(&found.name, found.session)?, found.doors.clone());
-        self.sit(options, self.support(Service::Lan), listeners, by)
+        self.sit(options, listeners, by)
     }
 
     fn voice(&self, name: &str, session: SessionId) -> Result<Box<Voice>, LanError> {
@@ -320,12 +323,11 @@ impl Peer {
         options: SessionOptions,
         listeners: Vec<Registered>,
     ) -> Result<Seat, SeatError> {
-        let support = self.support(Service::Online);
-        let migratable = support.of(options.migratable);
+        let migratable = self.support(Service::Online).of(options.migratable);
         let without = options.without_majority;
         let entered = lobby::create(online, &self.key, self.bound(), new, migratable, without)?;
         let options = of_lobby(&entered, options);
-        self.sit(options, support, listeners, Entrance::Founds(Under::Lobby(Box::new(entered))))
+        self.sit(options, listeners, Entrance::Founds(Under::Lobby(Box::new(entered))))
     }
 
     /// Joins a session of a lobby. What it was made with counts, whatever `options` say. One that a match has made has no host at first:
@@ -350,13 +352,12 @@ impl Peer {
             lobby::Entry::Joins(entered) => Entrance::Lobby(Box::new(entered)),
             lobby::Entry::Founds(entered) => Entrance::Founds(Under::Lobby(Box::new(entered))),
         };
-        self.sit(options, self.support(Service::Online), listeners, by)
+        self.sit(options, listeners, by)
     }
 
     fn sit(
         &self,
         options: SessionOptions,
-        support: Support,
         listeners: Vec<Registered>,
         by: Entrance,
     ) -> Result<Seat, SeatError> {
@@ -368,7 +369,7 @@ impl Peer {
         let mailbox = Arc::new(Mailbox::default());
         let names = listeners.iter().map(|(id, one)| (*id, (one.name.clone(), one.priority))).collect();
         let id = SeatId::new(options.session);
-        let seated = Seated { id, mailbox: Arc::clone(&mailbox), listeners: names, support };
+        let seated = Seated { id, mailbox: Arc::clone(&mailbox), listeners: names };
         self.ask(|answer| Command::Sit { options, seated, by, answer })?;
         Ok(Seat::new(id, commands, mailbox, listeners))
     }

@@ -14,7 +14,7 @@ pub enum Service {
     Online,
 }
 
-/// The flags of one process: whatever is found or joined from then on goes by them.
+/// The flags of one process: whatever is founded, joined or played there goes by them.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
     lan_is_off: AtomicBool,

@@ -22,7 +22,6 @@ use crate::session::speakers::{Speaker, Speakers};
 use crate::session::suitable::Better;
 use crate::session::{Acting, Cause, Config, GamePhase, Leadership, Newcomers, Output, Session};
 use crate::state::{State, StateId};
-use crate::terms::Support;
 use crate::view::{Roster, View, ViewId};
 use crate::{Arbiter, ChannelId, Epoch, Guards, PeerId, Settings, Signature, Stamp};
 
@@ -76,7 +75,7 @@ impl<G: Guards> Session<G> {
             members,
             kicked: BTreeSet::new(),
             actors: BTreeMap::new(),
-            support: Support::Supported,
+            support: config.support,
         };
         let mut session = Self::with(now, config, ballot, roster, HintList::empty(epoch));
         session.sign_view();

@@ -13,7 +13,7 @@ use mainstay_core::Timestamp;
 use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
 use crate::message::Body;
 use crate::session::{Contact, Leadership, Presence, Session};
-use crate::{Guards, PeerId};
+use crate::{Guards, PeerId, Support};
 
 /// How long a count of links stands, at least: each that changes is a new list for every member. After a quiet time it is told at once;
 /// a link that flaps is told of every two seconds. QUIC takes 10 s to give one up, so nobody becomes host for the 2 s more.
@@ -71,9 +71,13 @@ impl<G: Guards> Session<G> {
         self.learn_who_can(self.me(), self.reported_hint());
     }
 
-    /// What this peer tells of itself.
+    /// What this peer tells of itself. Whoever would not go along is nobody's successor.
     pub(super) fn reported_hint(&self) -> Hint {
-        self.settings.reported(Hint { connections: self.counted.links, ..self.hint })
+        let can_be_host = match self.config.support {
+            Support::Supported => self.hint.can_be_host,
+            Support::Unsupported => CanBeHost::NotYet,
+        };
+        self.settings.reported(Hint { connections: self.counted.links, can_be_host, ..self.hint })
     }
 
     /// What members told since the last beat, as one list: of many small ones, each for another member, no two would agree on

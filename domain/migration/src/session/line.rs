@@ -65,6 +65,8 @@ pub(super) struct Line {
     claimed: Option<Timestamp>,
     /// This peer stood still: from when, until when.
     stall: Option<(Timestamp, Timestamp)>,
+    /// Whether the lobby's sessions move, as it told this peer last; without a lobby they do.
+    supports: Support,
     /// What members have brought for this host, or this member for its own.
     pub(super) bearing: Bearing,
 }
@@ -86,6 +88,7 @@ impl Line {
             beat: None,
             claimed: None,
             stall: None,
+            supports: Support::Supported,
             bearing: Bearing::default(),
         }
     }
@@ -207,16 +210,33 @@ impl<G: Guards> Session<G> {
     /// The lobby tells a host whether its sessions move: members may lose it and the lobby at once, and have to know by then. What others hear
     /// may be older than what their host has told them.
     pub(super) fn be_told_of_support(&mut self, now: Timestamp, support: Support) {
-        let is_host = matches!(self.leadership, Leadership::Reigns(_));
-        if is_host && self.has_lobby() && self.roster.support != support {
+        if self.has_lobby() {
+            self.line.supports = support;
+            self.pass_on_support(now);
+        }
+    }
+
+    /// Seed 000: "an individual lobby service can be configured to not support host migration", which is this process's flag of it.
+    pub(super) fn set_own_flag(&mut self, now: Timestamp, support: Support) {
+        if self.config.support != support {
+            self.config.support = support;
+            self.learn_who_can(self.me(), self.reported_hint());
+            self.pass_on_support(now);
+        }
+    }
+
+    fn pass_on_support(&mut self, now: Timestamp) {
+        let support = self.line.supports.and(self.config.support);
+        if matches!(self.leadership, Leadership::Reigns(_)) && self.roster.support != support {
             self.roster.support = support;
             self.roster.version += 1;
             self.tell_roster(now);
         }
     }
 
-    /// Whether this peer goes along where the session moves: it was made so, and neither this peer nor the session's lobby has turned it off.
-    pub(super) fn migrates(&self) -> bool {
+    /// Whether this peer goes along where the session moves: it was made so, and neither this peer nor its host nor its lobby has turned it off.
+    #[must_use]
+    pub fn migrates(&self) -> bool {
         self.config.support.of(self.roster.support.of(self.config.migratable)) == Migratable::Yes
     }
 

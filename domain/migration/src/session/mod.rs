@@ -272,6 +272,7 @@ impl<G: Guards> Session<G> {
             Input::Admitted(admission) => self.be_admitted(admission),
             Input::Replaced(peers) => self.be_told_of_replaced(peers),
             Input::Supports(support) => self.be_told_of_support(now, support),
+            Input::OwnFlag(support) => self.set_own_flag(now, support),
         }
     }
 

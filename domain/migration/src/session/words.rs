@@ -37,7 +37,8 @@ pub struct Config {
     pub level: Level,
     /// How many members it has at most: no more than [`crate::MEMBERS_MAX`] count.
     pub size: usize,
-    /// Whether its lobby service supports migration here: this peer's own matter, and told to nobody.
+    /// This process's own flag of the session's lobby service, which may be set at any time ([`Input::OwnFlag`]). Off, it does not go along
+    /// where the session moves; as host's, nobody does.
     pub support: Support,
     /// Under a lobby: what it gave this peer.
     pub admission: Option<Admission>,
@@ -185,6 +186,8 @@ pub enum Input {
     /// The lobby tells whether its sessions move, which may change while they are played. A host passes it on to its members; others go by
     /// their host's word.
     Supports(Support),
+    /// The game has set this process's own flag of the session's lobby service ([`Config::support`]). A host passes it on, too.
+    OwnFlag(Support),
 }
 
 impl Input {
@@ -212,7 +215,8 @@ impl Input {
             | Self::Lobby { .. }
             | Self::Admitted(_)
             | Self::Replaced(_)
-            | Self::Supports(_) => false,
+            | Self::Supports(_)
+            | Self::OwnFlag(_) => false,
         }
     }
 }

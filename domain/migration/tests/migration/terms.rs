@@ -137,6 +137,63 @@ fn who_does_not_go_along_says_nothing_else_of_the_session() {
     assert!(net.seen[&peer(2)].outputs.contains(&Output::Ended(End::HostLost)));
 }
 
+/// Seed 000: "an individual lobby service can be configured to not support host migration"; issue 5: "off means that no session of that service
+/// migrates", one that is played neither. There is no lobby to ask, so a host tells its members, and those who come later.
+#[test]
+fn a_host_passes_on_whether_its_process_lets_sessions_move() {
+    for (set, moves) in [
+        (&[Support::Unsupported][..], false),
+        (&[Support::Unsupported, Support::Supported], true),
+        (&[Support::Supported], true),
+    ] {
+        let mut net = Net::of(3);
+        for support in set {
+            net.give(peer(1), Input::OwnFlag(*support));
+            net.run(Duration::from_millis(500));
+        }
+        net.join(peer(4));
+        net.run(Duration::from_secs(1));
+        let next = moves.then_some(peer(2));
+        assert_eq!([1, 2, 4].map(|id| net.session(peer(id)).anticipated()), [next; 3], "{set:?}");
+        net.kill(peer(1));
+        net.run(Duration::from_secs(10));
+        for id in 2..=4 {
+            let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
+            assert_eq!(is_over, !moves, "{id}: {set:?}");
+        }
+    }
+}
+
+/// Nor does a host give away a session that does not move: it ends for all as it leaves.
+#[test]
+fn a_host_whose_process_turned_it_off_hands_nothing_over() {
+    let mut net = Net::of(3);
+    net.give(peer(1), Input::OwnFlag(Support::Unsupported));
+    net.run(Duration::from_millis(500));
+    net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Leaves, last: snapshot(Tick(9)) });
+    net.run(Duration::from_millis(200));
+    net.give(peer(1), Input::Leave);
+    net.run(Duration::from_secs(2));
+    for id in [2, 3] {
+        assert!(net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost)), "{id}");
+    }
+}
+
+/// Of a member it counts for that one alone, and nobody waits for it to be host.
+#[test]
+fn a_member_that_turns_it_off_does_not_go_along() {
+    let mut net = Net::of(4);
+    assert_eq!(net.session(peer(1)).anticipated(), Some(peer(2)));
+    net.give(peer(2), Input::OwnFlag(Support::Unsupported));
+    net.run(Duration::from_secs(1));
+    assert_eq!([1, 3, 4].map(|id| net.session(peer(id)).anticipated()), [Some(peer(3)); 3]);
+    assert!(net.session(peer(3)).migrates() && !net.session(peer(2)).migrates());
+    net.kill(peer(1));
+    net.run(Duration::from_secs(5));
+    assert!(net.seen[&peer(2)].outputs.contains(&Output::Ended(End::HostLost)));
+    assert_eq!([3, 4].map(|id| net.session(peer(id)).view().host), [peer(3); 2]);
+}
+
 /// A host that lets in whom it should not have: who comes in looks for itself.
 #[test]
 fn an_order_that_nobody_has_is_not_gone_by() {

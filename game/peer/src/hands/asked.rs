@@ -14,6 +14,7 @@ use super::unsaid::{NotSaid, Saying};
 use crate::link::Way;
 use crate::lobby::{Errand, Listing};
 use crate::seat::{Event, Shown, To};
+use crate::service::Service;
 
 impl Hands {
     pub(super) fn obey(&mut self, command: Command) {
@@ -64,6 +65,7 @@ impl Hands {
                 let shown = if self.is_seated(seat) { self.look(seat.session) } else { None };
                 drop(answer.send(shown));
             }
+            Command::Flagged(service) => self.go_by_flag(service),
         }
     }
 
@@ -119,6 +121,15 @@ impl Hands {
             let epoch = session.stamp().epoch;
             listings.iter().for_each(|listing| self.errand(id, Errand::List { listing: *listing, epoch }));
         }
+    }
+
+    /// What is played counts as well: whoever is not in yet goes by it as soon as it is.
+    fn go_by_flag(&mut self, service: Service) {
+        let of_it = |place: &Place| place.outside.service() == Some(service);
+        let those: Vec<SessionId> =
+            self.places.iter().filter(|(_, place)| of_it(place)).map(|(id, _)| *id).collect();
+        let support = self.flags.get(service);
+        those.into_iter().for_each(|id| self.give(id, Input::OwnFlag(support)));
     }
 
     fn listen(&mut self, id: SessionId, listener: ListenerId, name: String, priority: Priority) {
@@ -268,7 +279,7 @@ mod tests {
 
     use mainstay_migration::{
         Arbiter, CanBeHost, Certificate, Config, Epoch, GamePhase, Grant, Keys, Pass, Proof, Question,
-        Receipt, Ruling, Session, Signature, Support,
+        Receipt, Ruling, Session, Signature,
     };
     use tokio::sync::mpsc;
 
@@ -349,13 +360,13 @@ mod tests {
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (_commands_in, commands) = mpsc::channel(1);
         let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
-        let mut hands = Hands::new(key, (quic, None), arrivals, commands);
+        let mut hands = Hands::new(key, (quic, None), Arc::default(), arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let (id, me, now) = (options.session, hands.me, hands.now());
         let seat = SeatId::new(id);
         let (mailbox, listeners) = (Arc::new(Mailbox::default()), BTreeMap::new());
-        let seated = Seated { id: seat, mailbox, listeners, support: Support::Supported };
-        let config = hands.config(&options, &Under::Nobody, Support::Supported);
+        let seated = Seated { id: seat, mailbox, listeners };
+        let config = hands.config(&options, &Under::Nobody);
         let config = Config { arbiter: Arbiter::Lobby, keys: Arc::new(Trusting), ..config };
         let certified =
             |epoch| Certificate { epoch: Epoch(epoch), host: me, proof: Proof::Lobby(Signature::default()) };

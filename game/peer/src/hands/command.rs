@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId, Support};
+use mainstay_migration::{Input, ListenerId, PeerId, Priority, SessionId};
 use tokio::sync::oneshot;
 
 use crate::SeatError;
@@ -14,6 +14,7 @@ use crate::link::Way;
 use crate::lobby::{Entered, Listing};
 use crate::mailbox::Mailbox;
 use crate::seat::{Doors, Over, SessionOptions, Shown, To};
+use crate::service::Service;
 
 /// One place in one session: a session that was left and is entered again is another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +85,8 @@ pub(crate) enum Command {
         seat: SeatId,
         answer: oneshot::Sender<Option<Shown>>,
     },
+    /// The flag of a lobby service was set.
+    Flagged(Service),
 }
 
 /// Who proves the hosts of a session.
@@ -118,8 +121,6 @@ pub(crate) struct Seated {
     pub(crate) id: SeatId,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) listeners: BTreeMap<ListenerId, (String, Priority)>,
-    /// Whether its lobby service moves sessions, as this process has it.
-    pub(crate) support: Support,
 }
 
 impl Drop for Seated {

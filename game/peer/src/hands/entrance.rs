@@ -19,6 +19,7 @@ use crate::key::{SessionKeys, Whom};
 use crate::lobby::{Entered, Line};
 use crate::mailbox::Mail;
 use crate::seat::{Doors, Event, Over, SessionOptions};
+use crate::service::Service;
 
 /// How long a joiner dials before it gives up: as long as it then asks.
 pub(super) const SEEK_MAX: Duration = Duration::from_secs(15);
@@ -47,7 +48,7 @@ impl Hands {
                 (Under::Lobby(entered), Doors::new(), cards)
             }
         };
-        let config = self.config(options, &under, seated.support);
+        let config = self.config(options, &under);
         let life = if cards.is_empty() {
             Life::Seeks { doors, until: now + SEEK_MAX, dialed: None }
         } else {
@@ -60,7 +61,7 @@ impl Hands {
     }
 
     fn found(&mut self, now: Timestamp, options: &SessionOptions, seated: Seated, under: Under) {
-        let config = self.config(options, &under, seated.support);
+        let config = self.config(options, &under);
         let founded = match &under {
             Under::Nobody | Under::Lan(_) => Ok(Session::found(now, config.clone())),
             Under::Lobby(entered) => match &entered.certificate {
@@ -171,13 +172,20 @@ impl Hands {
                 let _room = session.add_listener(*listener, name, *priority);
             }
         }
-        let early = place.early.inputs(place.said.phase);
+        // It may have been set while this peer was on its way in.
+        let flag = place.outside.service().map(|service| Input::OwnFlag(self.flags.get(service)));
+        let early = flag.into_iter().chain(place.early.inputs(place.said.phase)).collect::<Vec<_>>();
         self.tell(id, Event::Entered);
         early.into_iter().for_each(|input| self.give(id, input));
         self.give(id, Input::Wake);
     }
 
-    pub(super) fn config(&self, options: &SessionOptions, under: &Under, support: Support) -> Config {
+    pub(super) fn config(&self, options: &SessionOptions, under: &Under) -> Config {
+        let support = match under {
+            Under::Nobody => Support::Supported,
+            Under::Lan(_) => self.flags.get(Service::Lan),
+            Under::Lobby(_) => self.flags.get(Service::Online),
+        };
         let (arbiter, lobby, admission) = match under {
             Under::Nobody | Under::Lan(_) => (Arbiter::Majority, None, None),
             Under::Lobby(entered) => {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mainstay_migration::{Identification, Input};
+use mainstay_migration::{Identification, Input, Terms};
 use mainstay_wire::peer::Card;
 
 use super::Hands;
@@ -49,7 +49,9 @@ impl Hands {
                 continue;
             }
             let (stamp, members) = (session.stamp(), session.roster().members.len());
-            voice.say(Word { stamp, members, joining: session.newcomers().into(), terms: session.terms() });
+            let (joining, terms) = (session.newcomers().into(), session.terms());
+            let migratable = session.roster().support.of(terms.migratable);
+            voice.say(Word { stamp, members, joining, terms: Terms { migratable, ..terms } });
             let rivals = voice.rivals().into_iter();
             found.extend(
                 rivals.filter(|it| !session.roster().members.contains_key(&it.host)).map(|it| (*id, it)),

@@ -20,6 +20,7 @@ use crate::link::{Rank, Way};
 use crate::lobby::{self, Line, Listing, Searchable};
 use crate::relay::Moored;
 use crate::seat::{Doors, To};
+use crate::service::Service;
 
 #[derive(Debug)]
 pub(super) struct Place {
@@ -100,6 +101,17 @@ pub(super) enum Outside {
         /// At its relay, where it has one.
         moored: Option<Moored>,
     },
+}
+
+impl Outside {
+    /// Of which lobby service its session is.
+    pub(super) const fn service(&self) -> Option<Service> {
+        match self {
+            Self::Nobody => None,
+            Self::Lan(_) => Some(Service::Lan),
+            Self::Lobby { .. } => Some(Service::Online),
+        }
+    }
 }
 
 impl Place {

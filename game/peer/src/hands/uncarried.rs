@@ -109,7 +109,7 @@ mod tests {
     use std::net::SocketAddr;
     use std::sync::{Arc, Mutex};
 
-    use mainstay_migration::{Session, SessionId, Support};
+    use mainstay_migration::{Session, SessionId};
     use tokio::sync::mpsc;
     use tracing::field::Field;
     use tracing::span::{Attributes, Id, Record};
@@ -157,16 +157,11 @@ mod tests {
         let (arrivals_in, arrivals) = mpsc::channel(ARRIVALS_MAX);
         let (_commands_in, commands) = mpsc::channel(1);
         let quic = Quic::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &key, arrivals_in).unwrap();
-        let mut hands = Hands::new(key, (quic, None), arrivals, commands);
+        let mut hands = Hands::new(key, (quic, None), Arc::default(), arrivals, commands);
         let options = SessionOptions::new(SessionId(1));
         let (id, mailbox) = (options.session, Arc::new(Mailbox::default()));
-        let seated = Seated {
-            id: SeatId::new(id),
-            mailbox: mailbox.clone(),
-            listeners: BTreeMap::new(),
-            support: Support::Supported,
-        };
-        let config = hands.config(&options, &Under::Nobody, Support::Supported);
+        let seated = Seated { id: SeatId::new(id), mailbox: mailbox.clone(), listeners: BTreeMap::new() };
+        let config = hands.config(&options, &Under::Nobody);
         let session = Session::found(hands.now(), config.clone());
         let mut place = Place::new(config, seated, Outside::Nobody, Life::In(Box::new(session)));
         let others: BTreeSet<PeerId> = (1..=63).map(PeerId).collect();

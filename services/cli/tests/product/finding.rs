@@ -197,6 +197,11 @@ fn no_session_moves_of_a_service_that_does_not_support_it() {
     assert_eq!(moved, None, "while the service supports it, a session goes on");
     let over = leaves(begin("of a host whose process does not", Support::Unsupported));
     assert!(matches!(over, Some(Over::Ended(End::HostLost))), "{over:?}");
+    let (host, seat, guest, other) = begin("of a host whose process does not any more", Support::Supported);
+    host.set_support(Service::Online, Support::Unsupported);
+    until("its member knows", || other.shown().unwrap()?.anticipated.is_none().then_some(()));
+    let over = leaves((host, seat, guest, other));
+    assert!(matches!(over, Some(Over::Ended(End::HostLost))), "{over:?}");
     assert_eq!(online(&url, "looks").support().unwrap(), Support::Supported);
     up.json(&["lobby", "set", "online", "--supports-host-migration", "off"]);
     assert_eq!(online(&url, "looks").support().unwrap(), Support::Unsupported);
