@@ -256,6 +256,9 @@ impl World {
                 asked: self.now,
                 ruling: [Ruling::Stays, Ruling::Unfit][usize::from(at(1)) % 2].clone(),
             },
+            16 if at(2) % 2 == 0 => {
+                Input::OwnFlag(if at(1) % 2 == 0 { Support::Supported } else { Support::Unsupported })
+            }
             _ => Input::State(piece),
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn join(turn: &mut Turn<'_, Lobby>, id: SessionId, by: &Joiner) -> Re
         None => {}
     }
     let former = session.peer_of(&by.player);
-    has_room(&session, by, former)?;
+    has_room(turn.state(), &session, by, former)?;
     is_settled(turn, &session)?;
     room_for(turn, MEMBER_BYTES_MAX)?;
     if let Some(peer) = former {
@@ -46,12 +46,11 @@ pub(super) fn join(turn: &mut Turn<'_, Lobby>, id: SessionId, by: &Joiner) -> Re
     Ok(told(turn, id))
 }
 
-fn has_room(session: &Session, by: &Joiner, former: Option<PeerKey>) -> Result<(), Rejection> {
+fn has_room(lobby: &Lobby, session: &Session, by: &Joiner, former: Option<PeerKey>) -> Result<(), Rejection> {
     if let Some(former) = former {
         // Without its old host a session that does not move would end with this very step.
         let was_host = session.grant.is_some_and(|grant| grant.host == former);
-        let ends = was_host && session.settings.migratable == crate::settings::Migratable::No;
-        return if ends { Err(Rejection::NotMigratable) } else { Ok(()) };
+        return if was_host { lobby.moves(session) } else { Ok(()) };
     }
     if session.seats.contains(&by.player) {
         return Ok(());

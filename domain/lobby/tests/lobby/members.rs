@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mainstay_lobby::{
     ADDRESSES_MAX, Authority, CanBeHost, Command, Epoch, FORMER_MAX, Joiner, Joining, KICKED_MAX, LEASE,
-    Observation, Phase, Player, Rejection, SILENCE, Service, Settings, Takeover, Unfit, Update,
+    Observation, Phase, Player, Rejection, SILENCE, Service, Settings, Support, Takeover, Unfit, Update,
 };
 
 use crate::world::{World, id, joiner, key, player, told};
@@ -113,6 +113,19 @@ fn a_host_that_is_replaced_is_followed() {
         world.claim(id(1), 1, 2).unwrap();
         assert_eq!(world.members(id(1)), [2, 9]);
     }
+}
+
+/// Without its old host a session that does not move would be over: the second process waits until that one has gone.
+#[test]
+fn a_host_is_not_replaced_where_its_session_does_not_move() {
+    let mut world = World::new();
+    world.create(id(1), 1, Settings::of_size(2));
+    world.join(id(1), 2).unwrap();
+    world.ask(&Command::Configure { service: Service::Online, migration: Support::Unsupported }).unwrap();
+    let again = Command::Join { session: id(1), by: Joiner { peer: key(9), ..joiner(1) } };
+    assert_eq!(world.ask(&again), Err(Rejection::Unsupported(Service::Online)));
+    world.renew(id(1), 1, 1);
+    assert_eq!(world.members(id(1)), [1, 2]);
 }
 
 #[test]

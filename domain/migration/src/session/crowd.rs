@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use mainstay_core::Timestamp;
 
+use crate::hint::CanBeHost;
 use crate::message::{Body, Closed};
 use crate::rhythm::SUSPECT_MIN;
 use crate::session::reign::{LEASE, Mandate, Reign};
@@ -43,6 +44,11 @@ impl<G: Guards> Session<G> {
 
     pub(super) fn is_voter(&self, peer: PeerId) -> bool {
         self.view().members.contains_key(&peer)
+    }
+
+    /// Whether a member's game has said that it may be host, as far as this peer was told.
+    pub(super) fn can_be_host(&self, peer: PeerId) -> bool {
+        self.hints.entries.get(&peer).is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes)
     }
 
     /// Members vote for voters alone. A lobby certifies any member, also one that came a moment ago.

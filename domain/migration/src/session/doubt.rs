@@ -16,7 +16,7 @@ use crate::message::{Body, Hears};
 use crate::session::circle::Round;
 use crate::session::crowd::MEMBER_LOST;
 use crate::session::vacancy::{Host, Quorum, Vacancy};
-use crate::session::words::{Cause, WithoutMajority};
+use crate::session::words::{Cause, End, WithoutMajority};
 use crate::session::{Contact, Leadership, Session};
 use crate::stages::Failure;
 use crate::{Guard, Guards, PeerId, Stamp};
@@ -32,7 +32,7 @@ const PAIR_PATIENCE: Duration = Duration::from_millis(500);
 const ANSWER_LIFETIME: Duration = Duration::from_millis(700);
 /// How long whoever said that it misses the host is not asked again: half of what its answer counts.
 const ASKED_ENOUGH: Duration = Duration::from_millis(350);
-/// After so long without a host that others hear this peer gives up: CRYENGINE's `net_inactivitytimeout`.
+/// After so long without a host that others hear this peer gives up, or without any where it goes along with nobody else: CRYENGINE's `net_inactivitytimeout`.
 pub(super) const CUT_OFF: Duration = Duration::from_secs(10);
 
 /// How long a host that obeys another has to send its members there: a round trip does, where nothing is lost.
@@ -81,6 +81,13 @@ impl<G: Guards> Session<G> {
         };
         self.ask(now, asked);
         self.leadership = Leadership::Doubts(Doubt { since, asks: Some(round) });
+        if !self.goes_along(Cause::Catastrophic) {
+            // Its host may come back, or the others need its vote for another one.
+            if now >= since + CUT_OFF {
+                self.end(now, End::HostLost);
+            }
+            return;
+        }
         let (missing, hearing) = self.others_miss(now);
         let is_missed = missing >= self.who_have_to_miss(now) || self.most_who_play_miss(now);
         let confirmed = is_missed || !G::stands(Guard::Confirmation);

@@ -8,7 +8,6 @@ use mainstay_core::Timestamp;
 
 use crate::ballot::{Accepted, Claim, Refusal};
 use crate::certificate::{Certificate, Forged, Vote};
-use crate::hint::CanBeHost;
 use crate::lobby::Arbiter;
 use crate::message::{Body, Hears};
 use crate::rhythm::Rhythm;
@@ -222,11 +221,9 @@ impl<G: Guards> Session<G> {
         if from == self.leader() {
             return None;
         }
-        let entry = self.hints.entries.get(&from);
-        let able = entry.is_some_and(|entry| entry.hint.can_be_host == CanBeHost::Yes);
         // Whom the host before has thrown out may be in the list yet.
         let is_kicked = self.roster.kicked.contains(&from);
-        let is_able = able || !G::stands(Guard::SuitabilityOfClaims);
+        let is_able = self.can_be_host(from) || !G::stands(Guard::SuitabilityOfClaims);
         let is_lost = self.lost.contains(&from) && G::stands(Guard::ExclusionOfClaims);
         if !is_able || is_kicked || is_lost {
             return Some(Refusal::Unsuitable);
@@ -411,6 +408,10 @@ impl<G: Guards> Session<G> {
             }
             // A vacancy is part of the migration that it began; who followed until now begins one.
             let resets = !matches!(self.leadership, Leadership::Vacant(_)) || self.event.is_none();
+            if resets && !self.goes_along(cause) {
+                // The new host need not miss it first: its view is taken, and what is left of it a majority of that.
+                self.send(leader, Body::Leave);
+            }
             if resets && matches!(self.begin_event(now, cause), Begun::No) {
                 return;
             }

@@ -46,11 +46,7 @@ impl<G: Guards> Session<G> {
             event.stages.lose(now);
             return Begun::Yes;
         }
-        let wanted = match cause {
-            Cause::Catastrophic => self.settings.automigrate_host == Switch::On,
-            Cause::Lobby | Cause::Controlled | Cause::Fenced | Cause::Merge => true,
-        };
-        if !wanted || !self.migrates() {
+        if !self.goes_along(cause) {
             self.end(now, End::HostLost);
             return Begun::No;
         }
@@ -65,6 +61,15 @@ impl<G: Guards> Session<G> {
         });
         self.outputs.hold();
         Begun::Yes
+    }
+
+    /// Whether this peer goes along where the session moves for that.
+    pub(super) fn goes_along(&self, cause: Cause) -> bool {
+        let wanted = match cause {
+            Cause::Catastrophic => self.settings.automigrate_host == Switch::On,
+            Cause::Lobby | Cause::Controlled | Cause::Fenced | Cause::Merge => true,
+        };
+        wanted && self.migrates()
     }
 
     /// A migration that cannot succeed begins, so that the game is told in the form that it knows.

@@ -44,12 +44,15 @@ impl<G: Guards> Session<G> {
 
     fn try_handover(&mut self, now: Timestamp, to: Option<PeerId>, why: Handover, last: &mut Option<Piece>) {
         let lives = |peer: &PeerId| self.contacts.get(peer).is_some_and(|contact| !contact.is_lost(now));
+        // The host of another side is one already.
+        let suits = |peer: &PeerId| why == Handover::Merge || self.can_be_host(*peer);
+        let named = to.filter(|peer| lives(peer) && suits(peer));
         let successor = match (to, why) {
-            (Some(peer), _) => Some(peer).filter(lives),
+            (Some(_), Handover::Lobby | Handover::Merge) => named,
             (None, Handover::Lobby) => self.who_suit_better(now).first().copied(),
             // Who goes gives it to somebody it has not been heard by yet rather than to nobody.
-            (None, Handover::Leaves | Handover::Merge) => {
-                self.hearing_successors(now).chain(self.successors(now)).next()
+            (_, Handover::Leaves) | (None, Handover::Merge) => {
+                named.or_else(|| self.hearing_successors(now).chain(self.successors(now)).next())
             }
         };
         // On a side without a majority nobody votes; and where it does not move nobody can follow.
@@ -110,7 +113,8 @@ impl<G: Guards> Session<G> {
         let Phase::HandingOver { to, since, state, why, epoch, .. } = *phase else { return };
         // Another side was the larger one while this host had no majority: now nobody takes its session from it.
         let is_confirmed = why == Handover::Merge && *mandate == Mandate::Confirmed;
-        let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now));
+        // Its process may have turned it off meanwhile: then nobody follows.
+        let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) || !self.migrates();
         if is_lost && why == Handover::Leaves {
             self.as_host(|reign| reign.leaves_at = Some(now + BEAT));
         }
@@ -184,6 +188,10 @@ impl<G: Guards> Session<G> {
     pub(super) fn be_handed_over(&mut self, now: Timestamp, leads: &Leads) {
         let Leads::HandsOver { to, why, state, epoch } = leads else { return };
         if !matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_)) {
+            return;
+        }
+        // Whoever does not go along stays until another is host: it may come to nothing.
+        if !self.goes_along(Cause::of(*why)) {
             return;
         }
         // For two sides a host of one goes on, and this peer is none any more.

@@ -141,6 +141,11 @@ impl Line {
         self.waits.is_some()
     }
 
+    /// The lobby has just let one.
+    pub(super) const fn sessions_move(&mut self) {
+        self.supports = Support::Supported;
+    }
+
     /// Whether this host's lease stands, by its own clock.
     pub(super) fn is_leased(&self, now: Timestamp) -> bool {
         now + MARGIN < self.leased + LOBBY_LEASE
@@ -222,11 +227,19 @@ impl<G: Guards> Session<G> {
             self.config.support = support;
             self.learn_who_can(self.me(), self.reported_hint());
             self.pass_on_support(now);
+            if matches!(self.leadership, Leadership::Vacant(_)) && !self.migrates() {
+                self.end(now, End::HostLost);
+            }
         }
     }
 
+    /// Whether what this peer is host of moves, as far as the session's service is concerned.
+    pub(super) const fn supported(&self) -> Support {
+        self.line.supports.and(self.config.support)
+    }
+
     fn pass_on_support(&mut self, now: Timestamp) {
-        let support = self.line.supports.and(self.config.support);
+        let support = self.supported();
         if matches!(self.leadership, Leadership::Reigns(_)) && self.roster.support != support {
             self.roster.support = support;
             self.roster.version += 1;
@@ -330,6 +343,10 @@ impl<G: Guards> Session<G> {
             Ruling::Host(certificate) => self.be_certified(now, asked, &certificate),
             Ruling::Stays if self.has_lost_host() => self.end(now, End::HostLost),
             Ruling::Unfit | Ruling::Stays => self.be_unfit(now),
+            // It was not to move, and its lobby has ended it with its host.
+            Ruling::Over if matches!(self.leadership, Leadership::Doubts(_)) && !self.migrates() => {
+                self.end(now, End::HostLost);
+            }
             Ruling::Over => self.end(now, End::Closed),
         }
     }

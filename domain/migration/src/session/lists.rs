@@ -31,6 +31,11 @@ impl<G: Guards> Session<G> {
         let stamp = self.stamp();
         self.roster.stamp = stamp;
         self.roster.version = 1;
+        if !matches!(self.leadership, Leadership::Reigns(_)) {
+            // It has moved here, so its lobby lets it; whether it moves on its new host's process says.
+            self.line.sessions_move();
+        }
+        self.roster.support = self.supported();
         self.roster.seat(&self.ballot.view().members);
         // Whom it lets in it numbers from one on.
         let own = ChannelId { stamp, number: 0 };

@@ -584,7 +584,7 @@ fn a_session_of_a_service_without_support_ends_with_its_host() {
             // It has left there, too.
             net.lobby.renewed = Timestamp::EPOCH;
         }
-        net.run(Duration::from_millis(if leaves { 1_500 } else { 8_000 }));
+        net.run(Duration::from_millis(if leaves { 1_500 } else { 12_000 }));
         for id in 2..=4 {
             let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
             assert!(is_over, "{id}, its host leaves: {leaves}");
@@ -612,12 +612,37 @@ fn a_host_passes_on_whether_its_lobby_lets_sessions_move() {
         assert_eq!([1, 2, 5].map(|id| net.session(peer(id)).anticipated()), [next; 3], "{told:?}");
         net.lobby.down = true;
         net.kill(peer(1));
-        net.run(Duration::from_secs(10));
+        net.run(Duration::from_secs(12));
         for id in 2..=5 {
             let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
             assert_eq!(is_over, !moves, "{id}: {told:?}");
         }
         assert!(!moves || net.session(peer(5)).stamp().fork > 0, "{told:?}");
+    }
+}
+
+/// Of two nobody can tell whether the other is gone but the lobby, which would take whoever asks for the next host: so nobody asks who would not
+/// be it, and a line that pauses ends no session.
+#[test]
+fn who_does_not_go_along_asks_its_lobby_for_nothing() {
+    for off in [
+        Input::OwnFlag(Support::Unsupported),
+        Input::Set { name: "net_automigrate_host".to_owned(), value: "0".to_owned() },
+    ] {
+        let mut net = of(2);
+        net.give(peer(2), off.clone());
+        net.run(Duration::from_secs(1));
+        net.freeze(peer(1));
+        net.run(Duration::from_secs(3));
+        net.thaw(peer(1));
+        net.run(Duration::from_secs(3));
+        for id in [1, 2] {
+            assert_eq!(net.session(peer(id)).stamp(), Stamp::certified(Epoch::FIRST), "{id}: {off:?}");
+            assert!(
+                !net.seen[&peer(id)].outputs.iter().any(|it| matches!(it, Output::Ended(_))),
+                "{id}: {off:?}"
+            );
+        }
     }
 }
 

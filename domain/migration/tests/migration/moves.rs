@@ -7,7 +7,7 @@ use std::time::Duration;
 use mainstay_migration::{
     Announcement, Answer, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification,
     Input, Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId,
-    Tick, WithoutMajority,
+    Support, Tick, WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -328,16 +328,62 @@ fn without_anybody_who_can_be_host_it_ends_with_its_budget() {
 fn without_automatic_migration_the_session_ends_with_its_host() {
     for leaves in [true, false] {
         let mut net = Net::of(3);
-        net.set(peer(2), "net_automigrate_host", "0");
+        for id in [2, 3] {
+            net.set(peer(id), "net_automigrate_host", "0");
+        }
         if leaves {
             net.give(peer(1), Input::Leave);
         }
         net.kill(peer(1));
-        net.run(Duration::from_secs(3));
-        let last = net.seen[&peer(2)].outputs.last();
-        assert_eq!(last, Some(&Output::Ended(End::HostLost)), "its host leaves: {leaves}");
-        assert!(net.seen[&peer(2)].stages.is_empty());
+        net.run(if leaves { Duration::from_secs(1) } else { Duration::from_secs(12) });
+        for id in [2, 3] {
+            let last = net.seen[&peer(id)].outputs.last();
+            assert_eq!(last, Some(&Output::Ended(End::HostLost)), "{id}, its host leaves: {leaves}");
+            assert!(net.seen[&peer(id)].stages.is_empty());
+        }
     }
+}
+
+/// Whoever does not go along votes all the same: of four with two such the others are certified, once at least.
+#[test]
+fn who_does_not_go_along_leaves_the_others_its_vote() {
+    for off in [Input::OwnFlag(Support::Unsupported), automigrate("0")] {
+        let mut net = Net::of(4);
+        for id in [3, 4] {
+            net.give(peer(id), off.clone());
+        }
+        net.run(Duration::from_millis(500));
+        net.kill(peer(1));
+        net.run(Duration::from_secs(3));
+        let host = net.session(peer(2));
+        assert_eq!((host.ballot().epoch(), host.ballot().host()), (Epoch(2), peer(2)), "{off:?}");
+        for id in [3, 4] {
+            let last = net.seen[&peer(id)].outputs.last();
+            assert_eq!(last, Some(&Output::Ended(End::HostLost)), "{id}: {off:?}");
+        }
+    }
+}
+
+/// Nobody is waited for who could be host instead, so whoever goes along with nobody waits for its host as long as CRYENGINE's
+/// `net_inactivitytimeout` does.
+#[test]
+fn a_host_that_pauses_is_waited_for_where_nobody_goes_along_with_another() {
+    let mut net = Net::with(3, Migratable::No, WithoutMajority::Fork);
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(8));
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(3));
+    for id in 1..=3 {
+        assert_eq!(
+            (net.session(peer(id)).stamp(), net.session(peer(id)).view().host),
+            (Stamp::certified(Epoch::FIRST), peer(1))
+        );
+        assert!(!net.seen[&peer(id)].outputs.iter().any(|it| matches!(it, Output::Ended(_))), "{id}");
+    }
+}
+
+fn automigrate(value: &str) -> Input {
+    Input::Set { name: "net_automigrate_host".to_owned(), value: value.to_owned() }
 }
 
 /// "Sessions need to be created as migratable (or not) by supplying the CRYSESSION_CREATE_FLAG_MIGRATABLE flag".
@@ -345,7 +391,7 @@ fn without_automatic_migration_the_session_ends_with_its_host() {
 fn a_session_that_is_not_migratable_ends_with_its_host() {
     let mut net = Net::with(3, Migratable::No, WithoutMajority::Fork);
     net.kill(peer(1));
-    net.run(Duration::from_secs(3));
+    net.run(Duration::from_secs(12));
     for id in [2, 3] {
         assert_eq!(net.seen[&peer(id)].outputs.last(), Some(&Output::Ended(End::HostLost)));
     }

@@ -331,3 +331,26 @@ fn nobody_keeps_a_session_with_its_host_by_speaking_of_a_side() {
     assert!(net.session(peer(1)).stamp().epoch > Epoch::FIRST, "it was certified anew");
     assert_eq!(net.host(), peer(2));
 }
+
+/// "all clients will initially report that they are unsuitable as a host of any session they connect to": whom a host names may not be it either, and
+/// its game is told.
+#[test]
+fn nobody_is_named_who_has_not_said_that_it_can_be_host() {
+    let mut net = Net::of(3);
+    net.give(peer(3), Input::Suitable(CanBeHost::NotYet));
+    net.run(Duration::from_secs(1));
+    net.give(
+        peer(1),
+        Input::HandOver { to: Some(peer(3)), why: Handover::Lobby, last: snapshot(Tick(1_000_000)) },
+    );
+    net.run(Duration::from_secs(3));
+    assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(1), Stamp::certified(Epoch::FIRST)));
+    assert!(net.seen[&peer(1)].outputs.contains(&Output::NobodyBetter));
+    // Who goes gives it to the next best.
+    net.give(
+        peer(1),
+        Input::HandOver { to: Some(peer(3)), why: Handover::Leaves, last: snapshot(Tick(1_000_001)) },
+    );
+    net.run(Duration::from_secs(1));
+    assert_eq!((net.host(), net.session(peer(3)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+}

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use mainstay_migration::{
-    Arbiter, Body, CanBeHost, Closed, Config, End, Handover, Hint, Input, Level, MEMBERS_MAX, Migratable,
-    Order, OrderName, Output, Support, Tick, WithoutMajority,
+    Arbiter, Body, CanBeHost, Closed, Config, End, Epoch, Handover, Hint, Input, Level, MEMBERS_MAX,
+    Migratable, Order, OrderName, Output, Stamp, Support, Tick, WithoutMajority,
 };
 use proptest::prelude::*;
 
@@ -123,7 +123,7 @@ fn in_a_lobby_what_that_says_counts() {
     assert_eq!((terms.without_majority, terms.size), (WithoutMajority::Hold, 6), "the lobby's");
 }
 
-/// Where its lobby service does not move sessions a peer does not go along, whatever its host says; and tells nobody so.
+/// Where its lobby service does not move sessions a peer does not go along, whatever its host says; and of the session it says what its host does.
 #[test]
 fn who_does_not_go_along_says_nothing_else_of_the_session() {
     let mut net = Net::of(1);
@@ -133,7 +133,7 @@ fn who_does_not_go_along_says_nothing_else_of_the_session() {
     assert_eq!(net.session(peer(2)).terms(), net.session(peer(1)).terms());
     net.run(Duration::from_secs(1));
     net.kill(peer(1));
-    net.run(Duration::from_secs(8));
+    net.run(Duration::from_secs(12));
     assert!(net.seen[&peer(2)].outputs.contains(&Output::Ended(End::HostLost)));
 }
 
@@ -141,11 +141,9 @@ fn who_does_not_go_along_says_nothing_else_of_the_session() {
 /// migrates", one that is played neither. There is no lobby to ask, so a host tells its members, and those who come later.
 #[test]
 fn a_host_passes_on_whether_its_process_lets_sessions_move() {
-    for (set, moves) in [
-        (&[Support::Unsupported][..], false),
-        (&[Support::Unsupported, Support::Supported], true),
-        (&[Support::Supported], true),
-    ] {
+    for (set, moves) in
+        [(&[Support::Unsupported][..], false), (&[Support::Unsupported, Support::Supported], true)]
+    {
         let mut net = Net::of(3);
         for support in set {
             net.give(peer(1), Input::OwnFlag(*support));
@@ -156,7 +154,7 @@ fn a_host_passes_on_whether_its_process_lets_sessions_move() {
         let next = moves.then_some(peer(2));
         assert_eq!([1, 2, 4].map(|id| net.session(peer(id)).anticipated()), [next; 3], "{set:?}");
         net.kill(peer(1));
-        net.run(Duration::from_secs(10));
+        net.run(Duration::from_secs(12));
         for id in 2..=4 {
             let is_over = net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost));
             assert_eq!(is_over, !moves, "{id}: {set:?}");
@@ -164,19 +162,68 @@ fn a_host_passes_on_whether_its_process_lets_sessions_move() {
     }
 }
 
-/// Nor does a host give away a session that does not move: it ends for all as it leaves.
+/// Nor does a host give away a session that does not move: neither one that it begins to give then, nor one that it was about to.
 #[test]
 fn a_host_whose_process_turned_it_off_hands_nothing_over() {
-    let mut net = Net::of(3);
-    net.give(peer(1), Input::OwnFlag(Support::Unsupported));
-    net.run(Duration::from_millis(500));
-    net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Leaves, last: snapshot(Tick(9)) });
-    net.run(Duration::from_millis(200));
-    net.give(peer(1), Input::Leave);
-    net.run(Duration::from_secs(2));
-    for id in [2, 3] {
-        assert!(net.seen[&peer(id)].outputs.contains(&Output::Ended(End::HostLost)), "{id}");
+    for before in [true, false] {
+        let mut net = Net::of(3);
+        // Nobody else is told: by its own flag alone it keeps the session.
+        let flag = |net: &mut Net| net.give(peer(1), Input::OwnFlag(Support::Unsupported));
+        [2, 3].into_iter().for_each(|id| net.lose(peer(id), |body| matches!(body, Body::Roster(_))));
+        if before {
+            flag(&mut net);
+        }
+        net.give(
+            peer(1),
+            Input::HandOver { to: Some(peer(2)), why: Handover::Lobby, last: snapshot(Tick(9)) },
+        );
+        flag(&mut net);
+        net.run(Duration::from_secs(3));
+        let told = net.seen[&peer(1)].outputs.contains(&Output::NobodyBetter);
+        assert_eq!(told, before, "{before}");
+        for id in 1..=3 {
+            let session = net.session(peer(id));
+            assert_eq!(
+                (session.view().host, session.stamp()),
+                (peer(1), Stamp::certified(Epoch::FIRST)),
+                "{id}, {before}"
+            );
+        }
     }
+}
+
+/// Whether a session moves on says the process of whoever is host: one that came to it while the flag was off tells so, and what a host before said is
+/// past.
+#[test]
+fn a_new_host_tells_of_its_own_process() {
+    let mut net = Net::of(4);
+    net.give(peer(3), Input::OwnFlag(Support::Unsupported));
+    net.give(peer(3), Input::OwnFlag(Support::Supported));
+    net.kill(peer(1));
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.host(), peer(2));
+    net.give(peer(2), Input::OwnFlag(Support::Unsupported));
+    net.run(Duration::from_millis(500));
+    assert_eq!(net.session(peer(4)).roster().support, Support::Unsupported);
+    net.give(peer(2), Input::OwnFlag(Support::Supported));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(2));
+    net.run(Duration::from_secs(4));
+    assert_eq!((net.host(), net.session(peer(4)).roster().support), (peer(3), Support::Supported));
+}
+
+/// While players gather a host may give the session to somebody who does not take it: it has not moved, and nobody's is over.
+#[test]
+fn who_does_not_go_along_stays_until_another_is_host() {
+    let mut net = Net::of(4);
+    net.give(peer(4), Input::OwnFlag(Support::Unsupported));
+    net.run(Duration::from_millis(500));
+    // The last state never comes there.
+    net.lose(peer(2), |body| matches!(body, Body::State(_)));
+    net.give(peer(1), Input::HandOver { to: Some(peer(2)), why: Handover::Lobby, last: snapshot(Tick(9)) });
+    net.run(Duration::from_secs(4));
+    assert_eq!(net.session(peer(4)).view().host, peer(1));
+    assert!(!net.seen[&peer(4)].outputs.iter().any(|it| matches!(it, Output::Ended(_))));
 }
 
 /// Of a member it counts for that one alone, and nobody waits for it to be host.
