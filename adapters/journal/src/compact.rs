@@ -1,9 +1,11 @@
-//! The compactor: makes a journal short again without touching the live shard.
+//! The compactor: makes a journal short again, on a thread of its own.
 //!
-//! It replays what is durable on a connection of its own, into a state of its own, writes that state's shortest story as
-//! the new snapshot, and deletes the turns it covers. Each write is one small step, with a pause behind it in which the
-//! writer goes first.
+//! It writes a state's shortest story as the new snapshot, and deletes the turns it covers. Whose story that is is either the
+//! shard's own, where its state lives in this process and can be told on another thread ([`Living`]), or that of a second state,
+//! into which it replays what is durable on a connection of its own ([`Fold`]). Each write is one small step, with a
+//! pause behind it in which the writer goes first.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -133,6 +135,31 @@ impl<M: Stored, W: Watch<M>> Fold for StoredFold<M, W> {
     }
 }
 
+/// The story of a state that lives, as it was in one moment.
+pub struct Living {
+    /// It holds every event below, and all of them are durable.
+    pub below: Seq,
+    /// When that was: no earlier than its last turn.
+    pub at: Timestamp,
+    /// As [`Fold::chunks`].
+    pub chunks: Box<dyn Iterator<Item = Vec<u8>>>,
+}
+
+impl fmt::Debug for Living {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Living").field("below", &self.below).field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+/// By what a shard is compacted.
+#[derive(Debug)]
+pub enum Source<F> {
+    /// By its own state.
+    Living(Living),
+    /// By what is stored, into this empty state.
+    Stored(F),
+}
+
 /// What became of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compacted {
@@ -200,14 +227,14 @@ impl<R: Reader, J: Journal, F: Fold> Compactor<R, J, F> {
         Self { reader, journal, events_min, fold: PhantomData }
     }
 
-    /// Compacts one shard where it is due. `empty` makes the fold of an empty state.
+    /// Compacts one shard where it is due. `source` is asked only then.
     ///
     /// # Errors
     /// See [`CompactError`].
     pub fn compact(
         &mut self,
         shard: &ShardName,
-        empty: impl FnOnce() -> F,
+        source: impl FnOnce() -> Source<F>,
     ) -> Result<Compacted, CompactError> {
         let read = |cause| CompactError::Read { shard: shard.clone(), cause };
         let Some(head) = self.reader.head(shard).map_err(read)? else {
@@ -219,13 +246,19 @@ impl<R: Reader, J: Journal, F: Fold> Compactor<R, J, F> {
         if events == 0 || events < self.events_min {
             return Ok(Compacted::NotDue { events });
         }
-        let mut fold = empty();
-        let at = replay(&mut self.reader, &head, &mut fold)?;
-        let chunks = self.write(shard, head.next, at, fold.chunks())?;
-        // The state may be large, and the next steps take long.
-        drop(fold);
-        self.forget(shard, head.next)?;
-        Ok(Compacted::Done { covers_below: head.next, chunks })
+        let (covers_below, chunks) = match source() {
+            // A leader that another process has followed may know less than is stored.
+            Source::Living(Living { below, .. }) if below <= head.replay_from() => {
+                return Ok(Compacted::NotDue { events });
+            }
+            Source::Living(Living { below, at, chunks }) => (below, self.write(shard, below, at, chunks)?),
+            Source::Stored(mut fold) => {
+                let at = replay(&mut self.reader, &head, &mut fold)?;
+                (head.next, self.write(shard, head.next, at, fold.chunks())?)
+            }
+        };
+        self.forget(shard, covers_below)?;
+        Ok(Compacted::Done { covers_below, chunks })
     }
 
     fn write(

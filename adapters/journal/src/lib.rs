@@ -28,7 +28,8 @@ mod walk;
 mod writer;
 
 pub use compact::{
-    COMPACT_EVENTS_MIN, CompactError, Compacted, Compactor, Fold, StoredFold, Unwatched, Watch, replay,
+    COMPACT_EVENTS_MIN, CompactError, Compacted, Compactor, Fold, Living, Source, StoredFold, Unwatched,
+    Watch, replay,
 };
 pub use error::{AppendError, Cause, LeadError, LeaseError, MaintainError, OpenError, ReadError};
 pub use examine::{Walked, walk};

@@ -196,7 +196,7 @@ pub trait Journal: Reader {
         bytes: &[u8],
     ) -> Result<(), MaintainError>;
 
-    /// Makes the snapshot written so far the shard's latest. `at` is the time of the last turn it covers.
+    /// Makes the snapshot written so far the shard's latest. `at` is the time of the last turn it covers, or later.
     ///
     /// # Errors
     /// See [`MaintainError`].

@@ -12,7 +12,7 @@ use mainstay_core::{AllocationId, ClaimId, ServerId, Tenure};
 
 use crate::claim::Claim;
 use crate::fleet::Fleet;
-use crate::server::Server;
+use crate::server::{Seen, Server};
 
 /// The most changes that are remembered: some seconds of the busiest fleet, which is looked at ten times a second. Whoever is
 /// further behind looks at everything.
@@ -62,12 +62,17 @@ impl Fleet {
         (next, behind.map(|behind| self.moves.newest.iter().skip(behind).copied()))
     }
 
-    /// The tenure of the process that plays for an allocation, as far as its agent has said; `None` where none plays.
+    /// The tenure of the process that plays for an allocation; `None` where its agent has not said that one does: before, the last
+    /// one that it told of is another, or one that will be replaced.
     #[must_use]
     pub fn tenure_of(&self, allocation: AllocationId) -> Option<Tenure> {
-        let server = self.allocations.get(&allocation).filter(|it| it.end().is_none())?.placed()?.server;
-        let run = self.server(server)?.seen().map(|seen| seen.run).filter(|run| *run > 0);
-        Some(Tenure { server, session: allocation.into(), run })
+        let number = self.allocations.get(&allocation).filter(|it| it.end().is_none())?.placed()?.server;
+        let server = self.server(number)?;
+        let plays =
+            |seen: &&Seen| seen.generation == server.generation && matches!(seen.phase, Phase::Online { .. });
+        let run = server.seen().filter(plays)?.run;
+        let tenure = Tenure { server: number, session: allocation.into(), run: (run > 0).then_some(run) };
+        (!self.is_over(&tenure)).then_some(tenure)
     }
 
     /// The tenure of a run of a server's process, in the session the server has; `None` where it has none.

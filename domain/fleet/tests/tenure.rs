@@ -65,6 +65,26 @@ fn a_tenure_stands_while_its_run_does_and_its_session() {
     assert_eq!((world.fleet.tenure(server, 5), world.fleet.tenure_of(allocation(1))), (None, None));
 }
 
+/// Whoever names an allocation is bound to the process that plays for it: not to the last one of before, which is over, nor to one that will be
+/// replaced.
+#[test]
+fn who_plays_for_an_allocation_is_known_once_its_process_plays() {
+    let (mut world, agent, server) = playing();
+    let is = |world: &World| world.fleet.tenure_of(allocation(1));
+    for phase in
+        [Phase::Stopped(Stopped::Idle), Phase::Starting { pid: Some(6) }, Phase::Starting { pid: None }]
+    {
+        says(&mut world, &agent, server, 3, phase.clone());
+        assert_eq!(is(&world), None, "{phase:?}");
+    }
+    says(&mut world, &agent, server, 4, Phase::Online { pid: 7 });
+    assert_eq!(is(&world), Some(tenure(server, 4)));
+    // The plane is new, and its agent has not spoken.
+    let now = world.now;
+    world.fleet.observe(now, Observation::Forgotten);
+    assert_eq!(is(&world), None);
+}
+
 #[test]
 fn a_crash_that_is_told_ends_it_whether_or_not_the_agent_has_spoken() {
     let (mut world, agent, server) = playing();

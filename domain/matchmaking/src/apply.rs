@@ -280,10 +280,10 @@ impl Queue {
         match ticket.stage {
             BackfillStage::Matched { at, .. } | BackfillStage::Canceled { at, .. } => {
                 self.ended.push_back((at, ticket.id));
-                if let (BackfillStage::Matched { .. }, Some(tenure)) =
+                if let (BackfillStage::Matched { at, .. }, Some(tenure)) =
                     (ticket.stage, ticket.terms.lease.tenure())
                 {
-                    self.filled.insert(tenure.session, ticket.id);
+                    self.filled.entry(tenure.session).or_default().insert((at, ticket.id));
                 }
             }
             BackfillStage::Searching(searching) => {
@@ -437,9 +437,12 @@ impl Queue {
             self.tickets.remove(&id);
             if let Some(session) =
                 self.backfills.remove(&id).and_then(|it| it.terms.lease.tenure()).map(|it| it.session)
-                && self.filled.get(&session) == Some(&id)
+                && let Some(filled) = self.filled.get_mut(&session)
             {
-                self.filled.remove(&session);
+                filled.remove(&(at, id));
+                if filled.is_empty() {
+                    self.filled.remove(&session);
+                }
             }
         }
         while let Some((at, id)) = self.formed.front().copied()

@@ -155,11 +155,17 @@ pub fn all(queue: &Queue) -> Result<(), Broken> {
     ensure(hosted == queue.hosted, Law::Tenures, || "the index of processes differs".into())?;
     let counted = queue.leases.as_ref().is_none_or(|leases| leases.known() == Some(leased));
     ensure(counted, Law::Tenures, || "the leases differ".into())?;
-    let filled = queue.filled.iter().find(|(session, ticket)| {
-        let known = queue.backfills.get(ticket);
-        known.is_none_or(|it| it.terms.lease.tenure().map(|it| it.session) != Some(**session))
-    });
-    ensure(filled.is_none(), Law::Tenures, || format!("{filled:?} is none of that session"))?;
+    let filled =
+        queue.backfills.values().filter_map(|ticket| match (ticket.stage, ticket.terms.lease.tenure()) {
+            (BackfillStage::Matched { at, .. }, Some(tenure)) => Some((tenure.session, (at, ticket.id))),
+            (
+                BackfillStage::Matched { .. } | BackfillStage::Canceled { .. } | BackfillStage::Searching(_),
+                _,
+            ) => None,
+        });
+    let known = queue.filled.iter().flat_map(|(session, filled)| filled.iter().map(|it| (*session, *it)));
+    let (filled, known) = (filled.collect::<BTreeSet<_>>(), known.collect());
+    ensure(filled == known, Law::Tenures, || "the index of games that were filled differs".into())?;
     let waiting: usize = held.values().map(BTreeSet::len).sum();
     queue.engine.as_ref().map_or(Ok(()), |live| {
         let searching = arrivals.len() - waiting;

@@ -58,8 +58,8 @@ pub struct Queue {
     pub(crate) playing: Playing,
     /// The open backfill tickets of each hosted process.
     pub(crate) hosted: BTreeMap<Tenure, BTreeSet<TicketId>>,
-    /// By session: its newest backfill ticket that was matched, while that is kept.
-    pub(crate) filled: BTreeMap<ClaimId, TicketId>,
+    /// By session: its backfill tickets that were matched, while they are kept, in the order in which they were.
+    pub(crate) filled: BTreeMap<ClaimId, BTreeSet<(Timestamp, TicketId)>>,
     pub(crate) give_ups: BTreeSet<(Timestamp, TicketId)>,
     /// Tickets of both kinds.
     pub(crate) open: usize,
@@ -201,6 +201,21 @@ impl Queue {
     /// A backfill ticket, likewise.
     pub(crate) fn kept_backfill(&self, id: &TicketId, now: Timestamp) -> Option<&Arc<BackfillTicket>> {
         self.backfills.get(id).filter(|ticket| is_kept(ticket.stage.ended(), now))
+    }
+
+    /// Of a session, the backfill ticket that was matched next after the one whose match its game knows.
+    pub(crate) fn next_filled(
+        &self,
+        session: ClaimId,
+        known: Option<TicketId>,
+        now: Timestamp,
+    ) -> Option<TicketId> {
+        let filled = self.filled.get(&session)?;
+        let kept = || filled.iter().filter(|(at, _)| is_kept(Some(*at), now));
+        let after = kept().skip_while(|(_, ticket)| Some(*ticket) != known).nth(1);
+        let first = || kept().next();
+        let next = if kept().any(|(_, ticket)| Some(*ticket) == known) { after } else { first() };
+        next.map(|(_, ticket)| *ticket)
     }
 
     /// A match, likewise.

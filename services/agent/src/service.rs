@@ -11,7 +11,7 @@ use mainstay_holder::record;
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::{Fold, Limits, ShardName, StoredFold};
 use mainstay_runtime::{
-    Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard, StoredCodec, Upkeep,
+    Clock, JournalFailure, JournalHandle, JournalThread, MAILBOX_MAX, Shard, StoredCodec, Stories, Upkeep,
     UpkeepConfig,
 };
 use mainstay_supervisor::{Command, Supervisor};
@@ -244,6 +244,8 @@ fn upkeep(config: &Config, journal: &SqliteJournal, clock: &Arc<dyn Clock>) -> R
         reader,
         journal: journal.clone(),
         empty: Box::new(empty),
+        // Its state is small.
+        stories: Stories::default(),
         history: None,
         clock: Arc::clone(clock),
     };

@@ -18,6 +18,7 @@ mod journal;
 mod limits;
 mod shard;
 pub mod slot_files;
+mod stories;
 mod upkeep;
 
 pub use clock::{
@@ -33,4 +34,5 @@ pub use limits::{
     TAIL_BATCHES_MAX,
 };
 pub use shard::{Config, Growth, Handle, Reply, Runnable, Shard};
+pub use stories::Stories;
 pub use upkeep::{Chronicle, EmptyFold, Tell, Upkeep, UpkeepConfig};

@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use mainstay_journal::history::{History, HistoryError, Pruned, Retention, Told};
 use mainstay_journal::{
-    COMPACT_EVENTS_MIN, Cause, Compacted, Compactor, Fold, Journal, Reader, ShardName, TurnRecord,
+    COMPACT_EVENTS_MIN, Cause, Compacted, Compactor, Fold, Journal, Reader, ShardName, Source, TurnRecord,
 };
 
 use crate::clock::Clock;
+use crate::stories::Stories;
 
 /// How far behind its shards the history may be: soon enough for somebody who asks "what just happened".
 const HISTORY_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,6 +37,8 @@ pub struct UpkeepConfig<R, J> {
     pub journal: J,
     /// What its shards are.
     pub empty: EmptyFold,
+    /// Those that tell their story themselves.
+    pub stories: Stories,
     /// The history; `None`: it is not told.
     pub history: Option<Chronicle<R>>,
     /// The one clock.
@@ -108,6 +111,7 @@ struct Rounds<R, J> {
     heads: J,
     compactor: Compactor<R, J, Box<dyn Fold>>,
     empty: EmptyFold,
+    stories: Stories,
     history: Option<Chronicle<R>>,
     telling: Telling,
     clock: Arc<dyn Clock>,
@@ -123,9 +127,9 @@ enum Telling {
 
 impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
     fn new(config: UpkeepConfig<R, J>) -> Self {
-        let UpkeepConfig { reader, journal, empty, history, clock } = config;
+        let UpkeepConfig { reader, journal, empty, stories, history, clock } = config;
         let compactor = Compactor::new(reader, journal.clone(), COMPACT_EVENTS_MIN);
-        Self { heads: journal, compactor, empty, history, telling: Telling::Goes, clock, round: 0 }
+        Self { heads: journal, compactor, empty, stories, history, telling: Telling::Goes, clock, round: 0 }
     }
 
     fn round(&mut self) {
@@ -174,7 +178,8 @@ impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
         };
         for shard in shards {
             let Some(fold) = (self.empty)(&shard) else { continue };
-            match self.compactor.compact(&shard, || fold) {
+            let source = || self.stories.of(&shard).map_or_else(|| Source::Stored(fold), Source::Living);
+            match self.compactor.compact(&shard, source) {
                 Ok(Compacted::NotDue { .. }) => {}
                 Ok(Compacted::Done { covers_below, chunks }) => {
                     tracing::info!(%shard, %covers_below, chunks, "the journal is short again");

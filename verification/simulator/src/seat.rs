@@ -93,6 +93,14 @@ impl<S: Stored<Event: PartialEq + std::fmt::Debug> + Clone> Disk<S> {
         self.turns_since_snapshot = 0;
         let (shard, below) = (&self.shard, self.applied_below);
         let story = self.twin.snapshot();
+        if seat.pending.is_empty() {
+            // By its own story a queue's journal is made short.
+            let lives = seat.state.snapshot();
+            ensure(lives == story, "a state that lives is what its events make of it", || {
+                let differs = lives.iter().zip(&story).find(|(lives, stored)| lives != stored);
+                format!("shard {shard}: {} events, stored {}: {differs:?}", lives.len(), story.len())
+            })?;
+        }
         let mut retold = self.blank.clone();
         for (at, event) in &story {
             retold.apply(*at, event);

@@ -11,7 +11,8 @@ use mainstay_journal::memory::{MemoryStore, Tenancy};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored;
 use mainstay_journal::{
-    Cause, CompactError, Compacted, Compactor, Fold, Journal, Reader, Seq, StoredFold, TurnRecord, replay,
+    Cause, CompactError, Compacted, Compactor, Fold, Journal, Living, Reader, Seq, Source, StoredFold,
+    TurnRecord, replay,
 };
 
 use crate::fixture::{Teller, at, shard};
@@ -47,6 +48,10 @@ impl Fold for Tally {
     }
 }
 
+fn empty() -> Source<Tally> {
+    Source::Stored(Tally::default())
+}
+
 fn tally(reader: &mut impl Reader) -> (Tally, Timestamp) {
     let head = reader.head(&shard("fleet/1")).unwrap().unwrap();
     let mut tally = Tally::default();
@@ -60,20 +65,49 @@ fn compacting_changes_nothing_that_replays() {
     let mut journal = store.open("a", 1);
     let name = shard("fleet/1");
     let mut compactor = Compactor::<_, _, Tally>::new(store.reader(), journal.clone(), 10);
-    assert_eq!(compactor.compact(&name, Tally::default).unwrap(), Compacted::NotDue { events: 0 });
+    assert_eq!(compactor.compact(&name, empty).unwrap(), Compacted::NotDue { events: 0 });
     let mut teller = Teller::of(&journal.lead(&name).unwrap());
     for round in 1..=3 {
         let _space = journal.append(&teller.turns(&[1, 2, 3])).unwrap();
-        let few = compactor.compact(&name, Tally::default).unwrap();
+        let few = compactor.compact(&name, empty).unwrap();
         assert_eq!(few, Compacted::NotDue { events: 6 }, "round {round}");
         let _space = journal.append(&teller.turns(&[4])).unwrap();
         let before = tally(&mut journal);
-        let done = compactor.compact(&name, Tally::default).unwrap();
+        let done = compactor.compact(&name, empty).unwrap();
         assert_eq!(done, Compacted::Done { covers_below: teller.next, chunks: 3 });
         assert_eq!(tally(&mut journal), before);
         let head = journal.head(&name).unwrap().unwrap();
         assert_eq!((head.oldest, head.replay_from(), head.next), (teller.next, teller.next, teller.next));
     }
+}
+
+/// A state that lives may be further than what was looked at, and the journal further than it.
+#[test]
+fn a_state_that_lives_is_its_own_snapshot() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let mut journal = store.open("a", 1);
+    let name = shard("fleet/1");
+    let mut compactor = Compactor::<_, _, Tally>::new(store.reader(), journal.clone(), 3);
+    let mut teller = Teller::of(&journal.lead(&name).unwrap());
+    let _space = journal.append(&teller.turns(&[1, 2])).unwrap();
+    let (lives, _) = tally(&mut journal);
+    let (below, mut later) = (teller.next, journal.clone());
+    let living = |below, lives: Tally| {
+        let chunks: Vec<Vec<u8>> = lives.chunks().collect();
+        Source::Living(Living { below, at: at(9), chunks: Box::new(chunks.into_iter()) })
+    };
+    let done = compactor.compact(&name, || {
+        let _space = later.append(&teller.turns(&[3])).unwrap();
+        living(below, lives)
+    });
+    assert_eq!(done.unwrap(), Compacted::Done { covers_below: below, chunks: 3 });
+    let head = journal.head(&name).unwrap().unwrap();
+    assert_eq!((head.oldest, head.replay_from(), head.next), (below, below, teller.next));
+    assert_eq!(tally(&mut journal).0.events, 6);
+    // Whoever knows less than is stored makes nothing shorter.
+    let late = compactor.compact(&name, || living(Seq(2), lives));
+    assert_eq!(late.unwrap(), Compacted::NotDue { events: 3 });
+    assert_eq!(tally(&mut journal).0.events, 6);
 }
 
 #[test]
@@ -87,7 +121,7 @@ fn a_deletion_cut_short_is_finished_by_the_next_compaction() {
     journal.write_snapshot_chunk(&name, Seq(15), 0, b"14 0").unwrap();
     let _snapshot = journal.finish_snapshot(&name, Seq(15), at(1)).unwrap();
     let mut compactor = Compactor::<_, _, Tally>::new(store.reader(), journal.clone(), 100);
-    assert_eq!(compactor.compact(&name, Tally::default).unwrap(), Compacted::NotDue { events: 6 });
+    assert_eq!(compactor.compact(&name, empty).unwrap(), Compacted::NotDue { events: 6 });
     assert_eq!(journal.head(&name).unwrap().unwrap().oldest, Seq(15));
 }
 
@@ -99,7 +133,7 @@ fn bytes_that_nobody_knows_are_kept() {
     let mut teller = Teller::of(&journal.lead(&name).unwrap());
     let _space = journal.append(&[teller.turn_with(1, vec![250])]).unwrap();
     let mut compactor = Compactor::new(store.reader(), journal.clone(), 1);
-    let refused = compactor.compact(&name, || StoredFold::new(Fleet::new(1)));
+    let refused = compactor.compact(&name, || Source::Stored(StoredFold::new(Fleet::new(1))));
     assert!(matches!(refused, Err(CompactError::Replay { at: Seq(1), .. })), "{refused:?}");
     let head = journal.head(&name).unwrap().unwrap();
     assert_eq!((head.snapshot, head.oldest), (None, Seq(1)));
@@ -141,7 +175,7 @@ fn a_writer_goes_on_while_its_journal_is_compacted() {
             let mut compactor = Compactor::<_, _, Tally>::new(reader, handle, 50);
             let mut compacted = 0;
             while !done.load(Ordering::SeqCst) || compacted == 0 {
-                match compactor.compact(&shard("fleet/1"), Tally::default).unwrap() {
+                match compactor.compact(&shard("fleet/1"), empty).unwrap() {
                     Compacted::Done { .. } => compacted += 1,
                     Compacted::NotDue { .. } => thread::yield_now(),
                 }
@@ -217,7 +251,7 @@ fn a_fleet_is_rebuilt_from_its_own_snapshot() {
     let before = story(&mut journal);
     assert!(before[0].len() > 500, "the fleet has something to tell");
     let mut compactor = Compactor::new(journal.reader().unwrap(), journal.clone(), 1);
-    let done = compactor.compact(&name, || StoredFold::new(Fleet::new(8))).unwrap();
+    let done = compactor.compact(&name, || Source::Stored(StoredFold::new(Fleet::new(8)))).unwrap();
     assert_eq!(done, Compacted::Done { covers_below: teller.next, chunks: 1 });
     assert_eq!(story(&mut journal), before);
 }

@@ -34,7 +34,7 @@ pub(super) struct Told<'a> {
     pub server: &'a ServerDetails,
     /// How many players are wanted; 0 ends the search.
     pub places: u32,
-    /// The newest ticket of it whose match the game knows.
+    /// The ticket of it whose match the game heard of last: those that were matched since are told one after another.
     pub known: Option<TicketId>,
 }
 
@@ -46,9 +46,7 @@ pub(super) fn keep(
 ) -> Result<Answer, Rejection> {
     let spec = spec_of(turn, form)?;
     let state = turn.state();
-    let filled = state.filled.get(&told.tenure.session).copied();
-    let filled = filled.filter(|ticket| state.kept_backfill(ticket, turn.now()).is_some());
-    if let Some(filled) = filled.filter(|filled| told.known != Some(*filled)) {
+    if let Some(filled) = state.next_filled(told.tenure.session, told.known, turn.now()) {
         return Ok(Answer::Ticket(filled));
     }
     let open = of_game(state, &told.tenure);

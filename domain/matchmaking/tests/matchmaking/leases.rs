@@ -391,6 +391,24 @@ fn a_game_is_told_who_comes_before_its_ticket_changes() {
     assert_eq!(world.backfill_status(next), "WaitingForMatch");
 }
 
+/// The title may look for players of the same game beside it: a game that hears once a second is told of each match, one after another, also of two in
+/// one moment and by a queue that was rebuilt meanwhile.
+#[test]
+fn a_game_is_told_of_each_match_that_was_made_since_it_heard() {
+    let mut world = world();
+    let own = kept(keep(&mut world, tenure(1), alice(), 1, None));
+    let terms = Terms { lease: Lease::Hosted(tenure(1)), ..Terms::default() };
+    let beside = create(&mut world, Caller::Title, vec![seated("bob", "blue", &[])], terms).unwrap();
+    world.solo("carol", &[]);
+    world.solo("dan", &[]);
+    assert_eq!([own, beside].map(|it| world.backfill_status(it)), ["Matched"; 2]);
+    let first = kept(keep(&mut world, tenure(1), alice(), 1, None));
+    world.queue = world.rebuilt();
+    let second = kept(keep(&mut world, tenure(1), alice(), 1, Some(first)));
+    assert_eq!(std::collections::BTreeSet::from([first, second]), [own, beside].into());
+    assert_eq!(keep(&mut world, tenure(1), alice(), 0, Some(second)), Ok(Answer::Cancelled(0)));
+}
+
 /// "re-queueing players taken out of the ticket instead of destroying it".
 #[test]
 fn a_ticket_goes_on_without_who_is_taken_out_where_it_is_to() {

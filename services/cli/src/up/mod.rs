@@ -153,16 +153,17 @@ impl Up<'_> {
         let opened = |error: mainstay_journal::OpenError| failed("the journal does not open", &error);
         let journal = SqliteJournal::open(&self.data_dir.join("journal")).map_err(opened)?;
         host.reads(journal.clone());
+        let handle = JournalThread::start(Box::new(journal.clone()), Limits::STANDARD, Arc::clone(clock))
+            .map_err(|error| failed("the journal has no thread", &error))?;
         let upkeep = Upkeep::start(UpkeepConfig {
             reader: journal.reader().map_err(opened)?,
             history: self.history(&journal)?,
-            journal: journal.clone(),
+            journal,
             empty: Box::new(mainstay_control::history::empty_fold),
+            stories: handle.stories(),
             clock: Arc::clone(clock),
         })
         .map_err(|error| failed("the journal's upkeep has no thread", &error))?;
-        let handle = JournalThread::start(Box::new(journal), Limits::STANDARD, Arc::clone(clock))
-            .map_err(|error| failed("the journal has no thread", &error))?;
         Ok((handle, upkeep))
     }
 

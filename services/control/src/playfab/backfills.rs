@@ -24,11 +24,12 @@ impl Face {
         let players: Vec<_> = asked.members.iter().map(sent).collect::<Result<_, _>>()?;
         let details = asked.server_details.clone().unwrap_or_default();
         let details = details.details().map_err(|why| Refusal::field("ServerDetails.Ports", why))?;
+        // What could be no ticket is charged to nobody.
+        let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
         let charged = || players.iter().map(|player| &player.entity);
         self.allowance
             .backfill(&queue.name, &server.caller, charged(), self.now())
             .map_err(|it| Refusal::matching_rate(&it))?;
-        let lease = self.queues.lease(details.server_id.as_deref(), asked.lease_seconds).await?;
         let taken_out = match asked.on_player_taken_out {
             OnPlayerTakenOut::Cancel => TakenOut::Ends,
             OnPlayerTakenOut::GoOn => TakenOut::GoesOn,

@@ -387,6 +387,12 @@ impl From<NoLease> for Refusal {
             NoLease::Over => {
                 Self { code: "MS-M017", ..Self::bad_request(format!("ServerDetails.ServerId: {not}")) }
             }
+            NoLease::NotYet => Self::new(
+                (StatusCode::SERVICE_UNAVAILABLE, "MS-M028"),
+                ("ServiceUnavailable", 1123),
+                format!("ServerDetails.ServerId: {not}; ask again once it does"),
+            )
+            .after(mainstay_runtime::RETRY_AFTER),
             NoLease::Refused(rejection) => rejection.into(),
             NoLease::Unanswered(error) => error.into(),
         }

@@ -54,6 +54,8 @@ impl std::fmt::Debug for Hosts {
 pub(crate) enum Plays {
     /// A process hosted here.
     Here(Tenure),
+    /// Nothing yet, or nothing that its machine has told of: which of its processes would play is not known.
+    NotYet,
     /// Nothing any more.
     Over,
     /// Nothing that is known: the name is of a server elsewhere, or of what nobody remembers.
@@ -89,8 +91,12 @@ impl Hosts {
     pub(crate) async fn of_allocation(&self, named: &str) -> Result<Plays, Error> {
         let Ok(allocation) = named.parse::<AllocationId>() else { return Ok(Plays::Elsewhere) };
         let read = move |fleet: &Fleet, now: Timestamp| {
-            let is_over = fleet.allocation(allocation, now).is_some_and(|it| it.end().is_some());
-            if is_over { Some(Plays::Over) } else { fleet.tenure_of(allocation).map(Plays::Here) }
+            let known = fleet.allocation(allocation, now)?;
+            Some(match (known.end(), fleet.tenure_of(allocation)) {
+                (Some(_), _) => Plays::Over,
+                (None, Some(tenure)) => Plays::Here(tenure),
+                (None, None) => Plays::NotYet,
+            })
         };
         for fleet in self.fleets.now().all() {
             if let Some(plays) = fleet.read(read).await? {

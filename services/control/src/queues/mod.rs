@@ -115,6 +115,9 @@ pub(crate) enum NoLease {
     /// The allocation that its server is named by has ended.
     #[error("the allocation that the server is named by has ended, so nobody can join its game")]
     Over,
+    /// The allocation that its server is named by has none yet, or that does not run yet, as far as its machine has said.
+    #[error("the allocation that the server is named by does not play yet, so nothing would end its search")]
+    NotYet,
     /// No lease is as long.
     #[error(transparent)]
     Refused(#[from] Rejection),
@@ -183,6 +186,7 @@ impl Queues {
             Plays::Here(tenure) => Ok(Lease::Hosted(tenure)),
             // Nobody would withdraw it before its time is up.
             Plays::Over => Err(NoLease::Over),
+            Plays::NotYet => Err(NoLease::NotYet),
             Plays::Elsewhere => Ok(asked.unwrap_or(Lease::Free)),
         }
     }
@@ -316,7 +320,7 @@ impl Queues {
     }
 
     async fn start(&self, name: ShardName) -> Result<Running, mainstay_runtime::StartError> {
-        let (watched, passes) = (Watched::default(), Passes::new());
+        let (watched, passes, called) = (Watched::default(), Passes::new(), name.clone());
         let (owed, hanging) = (Changes::new(), Changes::new());
         let shard = Shard::start(mainstay_runtime::Config {
             name,
@@ -328,6 +332,7 @@ impl Queues {
             mailbox_max: MAILBOX_MAX,
         });
         let shard = shard.await?;
+        self.0.journal.stories().tell(called, &shard, Queue::told);
         // They end with the shard.
         tokio::spawn(self.0.placement.clone().run(shard.clone(), owed));
         let (placement, hosts, watching) = (self.0.placement.clone(), self.0.hosts.clone(), shard.clone());
@@ -417,8 +422,15 @@ const fn growth(command: &<Queue as StateMachine>::Command) -> Growth {
         | Command::CreateTicket { .. }
         | Command::CreateServerTicket { .. }
         | Command::JoinTicket { .. }
-        | Command::CreateBackfill { .. }
-        | Command::KeepBackfill { .. } => Growth::Grows,
+        | Command::CreateBackfill { .. } => Growth::Grows,
+        // A game that is full ends its search, also on a full disk.
+        Command::KeepBackfill { places, .. } => {
+            if *places == 0 {
+                Growth::Shrinks
+            } else {
+                Growth::Grows
+            }
+        }
         Command::Close
         | Command::Pause
         | Command::Resume

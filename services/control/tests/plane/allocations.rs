@@ -5,6 +5,7 @@ use std::time::Duration;
 use mainstay_core::slot::Intent;
 use mainstay_fleet::Growth;
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::agent::Habit;
 use crate::playfab::{post, title_token};
@@ -183,6 +184,8 @@ async fn an_allocation_that_waited_too_long_fails_with_its_reason() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_backfill_is_made_for_an_allocation_that_has_ended() {
     let (world, _agent) = World::with_agent(1, Habit::Obeys).await;
+    // More allocations wait than there are servers.
+    world.plane.apply(declaration(Growth::MachinesMayJoin, Duration::from_secs(600))).await.unwrap();
     let queue = json!({ "MinMatchSize": 2, "MaxMatchSize": 2 }).to_string().into_bytes();
     assert_eq!(world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue).await.status, 200);
     let game = |player: &str| json!({ "players": [{ "player": player }], "server": { "serverId": id(1) }, "giveUpAfterSeconds": 600 });
@@ -194,13 +197,22 @@ async fn no_backfill_is_made_for_an_allocation_that_has_ended() {
     world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
     let live = world.post(wanted, &game("bea")).await;
     assert_eq!((live.status, live.body["lease"]["hosted"].is_object()), (201, true), "{}", live.text);
+    // One that waits for a server has no process that it could end with.
+    assert_eq!(world.allocate(id(2)).await.status, 202);
+    let early = json!({ "players": [{ "player": "dan" }], "server": { "serverId": id(2) }, "giveUpAfterSeconds": 600 });
+    world.post(wanted, &early).await.expect(409, "MS-M028");
+    let token = title_token(&world).await;
+    let create = async |allocation: Uuid| {
+        let member = json!({ "Entity": { "Id": "cyd", "Type": "title_player_account" } });
+        let asked = json!({ "Members": [member], "ServerDetails": { "ServerId": allocation }, "GiveUpAfterSeconds": 600, "QueueName": "q" });
+        post(&world, "/Match/CreateServerBackfillTicket", &[("x-entitytoken", &token)], &asked).await
+    };
+    let refused = create(id(2)).await;
+    assert_eq!((refused.status, refused.header("mainstay-code")), (503, Some("MS-M028")), "{}", refused.text);
+    world.delete(&allocation(id(2))).await;
     world.delete(&allocation(id(1))).await;
     world.post(wanted, &game("cyd")).await.expect(409, "MS-M017");
-    let token = title_token(&world).await;
-    let member = json!({ "Entity": { "Id": "cyd", "Type": "title_player_account" } });
-    let asked = json!({ "Members": [member], "ServerDetails": { "ServerId": id(1) }, "GiveUpAfterSeconds": 600, "QueueName": "q" });
-    let refused =
-        post(&world, "/Match/CreateServerBackfillTicket", &[("x-entitytoken", &token)], &asked).await;
+    let refused = create(id(1)).await;
     assert_eq!(refused.body["errorCode"], 2059, "{}", refused.text);
     assert_eq!(refused.header("mainstay-code"), Some("MS-M017"));
     world.shutdown().await;

@@ -6,10 +6,13 @@ use mainstay_core::{MachineId, Timestamp};
 use mainstay_fleet::{Event, Fleet};
 use mainstay_journal::sqlite::SqliteJournal;
 use mainstay_journal::stored::Stored as _;
-use mainstay_journal::{Compacted, Compactor, Journal as _, Reader as _, ShardName, TurnRecord};
+use mainstay_journal::{
+    Compacted, Compactor, Fold, Journal as _, Reader as _, ShardName, Source, TurnRecord, replay,
+};
+use serde_json::json;
 
 use crate::agent::Habit;
-use crate::support::{World, allocation, id};
+use crate::support::{ADMIN, World, allocation, basic, id};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_acknowledged_is_there_after_a_restart() {
@@ -61,7 +64,7 @@ async fn a_compacted_journal_tells_the_same_story() {
     let compacting = std::thread::spawn(move || {
         for _ in 0..2 {
             while let Compacted::NotDue { .. } =
-                compactor.compact(&shard, || empty_fold(&shard).unwrap()).unwrap()
+                compactor.compact(&shard, || Source::Stored(empty_fold(&shard).unwrap())).unwrap()
             {
                 std::thread::yield_now();
             }
@@ -96,6 +99,57 @@ async fn a_compacted_journal_tells_the_same_story() {
             .collect()
     };
     assert_eq!(ids(&before), ids(&after), "replayed from a snapshot below {}", fleet.oldest);
+}
+
+/// A queue is its own snapshot, taken between two of its turns while calls go on: what is stored beside it goes on from exactly there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_that_lives_is_its_own_snapshot() {
+    let world = World::new().await;
+    let queue = json!({ "Name": "q", "MinMatchSize": 3, "MaxMatchSize": 3 });
+    let set = world.call("PUT", "/v1/queues/q", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    let mut reader = world.store().reader().unwrap();
+    let shard = reader.heads().unwrap().into_iter().map(|head| head.shard);
+    let shard = shard.into_iter().find(|shard| shard.as_str().starts_with("queue/")).unwrap();
+    let stories = world.journal.stories();
+    let (mut compactor, name, own) =
+        (Compactor::new(world.store().reader().unwrap(), world.store(), 20), shard.clone(), stories.clone());
+    let compacting = std::thread::spawn(move || {
+        for _ in 0..3 {
+            let source = || Source::<Box<dyn Fold>>::Living(own.of(&name).unwrap());
+            while let Compacted::NotDue { .. } = compactor.compact(&name, source).unwrap() {
+                std::thread::yield_now();
+            }
+        }
+    });
+    let mut players = 0;
+    while !compacting.is_finished() {
+        // Several in one turn, of whom some are matched at once, and one takes it back.
+        let mut make = || {
+            players += 1;
+            let asked =
+                json!({ "players": [{ "player": format!("p{players}") }], "giveUpAfterSeconds": 600 });
+            let world = &world;
+            async move { world.post("/v1/queues/q/tickets", &asked).await }
+        };
+        let (made, _, _, _) = tokio::join!(make(), make(), make(), make());
+        let ticket = format!("/v1/queues/q/tickets/{}", made.body["id"].as_str().unwrap());
+        let taken_back = world.delete(&ticket).await.status;
+        assert!([204, 409].contains(&taken_back), "{taken_back}");
+    }
+    compacting.join().unwrap();
+    let head = reader.head(&shard).unwrap().unwrap();
+    assert!(head.snapshot.is_some());
+    let mut stored = empty_fold(&shard).unwrap();
+    replay(&mut reader, &head, &mut stored).unwrap();
+    let living = tokio::task::block_in_place(|| stories.of(&shard)).unwrap();
+    assert_eq!(living.below, head.next);
+    assert!(stored.chunks().eq(living.chunks), "what is stored is what lives");
+    world.shutdown().await;
+    assert!(
+        tokio::task::block_in_place(|| stories.of(&shard)).is_none(),
+        "it has ended, and whoever could ask it did not keep it"
+    );
 }
 
 /// Issue 3, point 12: "`mainstay doctor` runs every law against the live system and its journal": a machine that was taken away

@@ -17,6 +17,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use crate::clock::Clock;
 use crate::error::StartError;
 use crate::limits::TAIL_BATCHES_MAX;
+use crate::stories::Stories;
 
 /// Starts the thread that owns a journal.
 #[derive(Debug)]
@@ -96,6 +97,7 @@ struct Shared {
     core: Mutex<Core>,
     work: Condvar,
     clock: Arc<dyn Clock>,
+    stories: Stories,
     end: watch::Sender<Option<End>>,
     /// Told how long each append took.
     heard: OnceLock<Box<dyn Fn(Duration) + Send + Sync>>,
@@ -145,6 +147,7 @@ impl JournalThread {
             }),
             work: Condvar::new(),
             clock,
+            stories: Stories::default(),
             end: watch::Sender::new(None),
             heard: OnceLock::new(),
         });
@@ -154,6 +157,12 @@ impl JournalThread {
 }
 
 impl JournalHandle {
+    /// Which of its shards tell their story themselves.
+    #[must_use]
+    pub fn stories(&self) -> Stories {
+        self.shared.stories.clone()
+    }
+
     /// Durable turns from now on, until the thread ends. A reader that lags more than [`TAIL_BATCHES_MAX`] batches is told so by its receiver,
     /// and reads the journal instead.
     #[must_use]

@@ -1,12 +1,17 @@
 //! How the rest of a process speaks to a shard.
 
+use std::time::{Duration, Instant};
+
 use mainstay_core::{StateMachine, Timestamp};
-use mainstay_journal::LostWhy;
+use mainstay_journal::{LostWhy, Seq};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{Growth, Message, Reply, ShardEnd};
 use crate::error::Error;
+
+/// How often whoever may wait looks for room in a mailbox.
+const ROOM_AGAIN: Duration = Duration::from_millis(5);
 
 /// Speaks to one shard. Cheap to clone; the shard drains and ends when the last one is dropped.
 pub struct Handle<S: StateMachine> {
@@ -18,6 +23,47 @@ pub struct Handle<S: StateMachine> {
 impl<S: StateMachine> Clone for Handle<S> {
     fn clone(&self) -> Self {
         Self { mailbox: self.mailbox.clone(), mailbox_max: self.mailbox_max, end: self.end.clone() }
+    }
+}
+
+/// A [`Handle`] that does not keep its shard from ending.
+pub(crate) struct WeakHandle<S: StateMachine> {
+    mailbox: mpsc::WeakSender<Message<S>>,
+    end: watch::Receiver<Option<ShardEnd>>,
+}
+
+impl<S: super::Runnable> WeakHandle<S> {
+    /// Whether the shard has ended, or nobody else speaks to it any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.borrow().is_some() || self.mailbox.strong_count() == 0
+    }
+
+    /// Reads the state as [`Handle::query`] does, and up to which event it was read. For threads that may wait, which they do for so
+    /// long at most: for room in the mailbox, and until what was read is durable. `None` where it was not by then.
+    pub(crate) fn read_blocking<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&S, Timestamp, Seq) -> T + Send + 'static,
+        patience: Duration,
+    ) -> Option<T> {
+        let until = Instant::now() + patience;
+        let (answered, answer) = std::sync::mpsc::sync_channel(1);
+        let query = move |state: &S, now: Timestamp, below: Seq| {
+            let value = read(state, now, below);
+            let held: super::Held = Box::new(move |outcome: Result<(), Error>| {
+                let _gone = answered.send(outcome.map(|()| value));
+            });
+            held
+        };
+        let mut message = Message::Query(Box::new(query));
+        loop {
+            match self.mailbox.upgrade()?.try_send(message) {
+                Ok(()) => break,
+                Err(TrySendError::Full(refused)) if Instant::now() < until => message = refused,
+                Err(TrySendError::Full(_) | TrySendError::Closed(_)) => return None,
+            }
+            std::thread::sleep(ROOM_AGAIN);
+        }
+        answer.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?.ok()
     }
 }
 
@@ -83,7 +129,7 @@ impl<S: super::Runnable> Handle<S> {
         read: impl FnOnce(&S, Timestamp) -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        let query = move |state: &S, now: Timestamp| {
+        let query = move |state: &S, now: Timestamp, _: Seq| {
             let value = read(state, now);
             let held: super::Held = Box::new(move |outcome: Result<(), Error>| {
                 let _gone = reply.send(outcome.map(|()| value));
@@ -92,6 +138,11 @@ impl<S: super::Runnable> Handle<S> {
         };
         self.try_post(Message::Query(Box::new(query)))?;
         answer.await.map_err(|_| self.gone())?
+    }
+
+    /// The same shard, for whoever must not keep it from ending.
+    pub(crate) fn downgrade(&self) -> WeakHandle<S> {
+        WeakHandle { mailbox: self.mailbox.downgrade(), end: self.end.clone() }
     }
 
     /// Tells the state what was seen. Waits for room.

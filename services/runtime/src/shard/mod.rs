@@ -5,7 +5,7 @@ mod replay;
 mod turns;
 
 use mainstay_core::{StateMachine, Timestamp};
-use mainstay_journal::ShardName;
+use mainstay_journal::{Seq, ShardName};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::codec::Codec;
@@ -91,12 +91,12 @@ impl Shard {
     /// Where the leadership is not given, or what is stored cannot be read.
     pub async fn start<S, C, H>(config: Config<S, C, H>) -> Result<Handle<S>, StartError>
     where
-        S: Runnable,
+        S: Runnable + Clone,
         C: Codec<S>,
         H: Hands<S>,
     {
         let (state, leadership) =
-            replay::replay(&config.journal, config.name, config.initial, &config.codec).await?;
+            replay::replay(&config.journal, config.name, &config.initial, &config.codec).await?;
         let journal = config.journal;
         journal.clock().not_below(leadership.head.last_at);
         let (index, released) = journal.register();
@@ -149,8 +149,8 @@ pub(crate) enum Message<S: StateMachine> {
     Drain(oneshot::Sender<()>),
 }
 
-/// Reads the state, and holds what it read until that is durable.
-pub(crate) type Query<S> = Box<dyn FnOnce(&S, Timestamp) -> Held + Send>;
+/// Reads the state, which holds every event below that number, and holds what it read until that is durable.
+pub(crate) type Query<S> = Box<dyn FnOnce(&S, Timestamp, Seq) -> Held + Send>;
 
 /// Lets go of an answer, or says why there is none.
 pub(crate) type Held = Box<dyn FnOnce(Result<(), Error>) + Send>;

@@ -152,6 +152,8 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
         let now = self.journal.clock().now();
         let mut steps = Vec::with_capacity(self.inbox.len().min(commands_max) + 2);
         let mut bytes = self.run_due(now, admission, &mut steps);
+        let stored = |turn: &Option<StoredTurn>| turn.as_ref().map_or(0, |turn| u64::from(turn.count));
+        let mut next = self.decided.plus(1 + steps.iter().map(|step| stored(&step.turn)).sum::<u64>());
         let mut commands = 0;
         while commands < commands_max && bytes < CHUNK_BYTES_MAX {
             let Some(message) = self.inbox.pop_front() else { break };
@@ -164,12 +166,13 @@ impl<S: Runnable, C: Codec<S>, H: Hands<S>> Turns<S, C, H> {
                     }
                     let (turn, outcome) = self.turn(now, &command);
                     bytes += turn.as_ref().map_or(0, |turn| turn.bytes.len());
+                    next = next.plus(stored(&turn));
                     steps.push(Step { turn, pending: Pending::Reply { reply, outcome } });
                 }
                 Message::Observe(observation) => self.state.observe(now, observation),
                 Message::Query(query) => {
                     commands += 1;
-                    steps.push(Step { turn: None, pending: Pending::Query(query(&self.state, now)) });
+                    steps.push(Step { turn: None, pending: Pending::Query(query(&self.state, now, next)) });
                 }
                 Message::Drain(drained) => self.draining.push(drained),
             }

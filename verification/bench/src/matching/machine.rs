@@ -133,6 +133,33 @@ pub fn drain(preset: Preset, tickets: u64, through: Through) -> Result<(), Failu
     Ok(())
 }
 
+/// How long the turns of a queue in which so many wait are held up while its story begins, by which its journal is made short; and how long that
+/// then takes whoever reads it.
+pub fn story(preset: Preset, tickets: u64) -> Result<(), Failure> {
+    let (mut begins, mut takes, mut long) = (Vec::new(), Vec::new(), Vec::new());
+    for seed in SEEDS {
+        let mut queue = queue(preset, Gather::NONE)?;
+        Turn::run(Timestamp::EPOCH, &mut queue, &Command::Pause).answer?;
+        for command in commands(preset, seed, tickets, queue.form(), Comers::Tickets) {
+            Turn::run(Timestamp::EPOCH, &mut queue, &command).answer?;
+        }
+        let began = Instant::now();
+        let story = queue.told();
+        begins.push(began.elapsed().as_secs_f64() * 1e3);
+        let began = Instant::now();
+        let bytes: usize = Queue::story_chunks(story).map(|chunk| chunk.len()).sum();
+        takes.push(began.elapsed().as_secs_f64() * 1e3);
+        long.push(bytes as f64 / tickets as f64);
+    }
+    say!(
+        "the story of {tickets} that wait, {preset:?}: median {:.1} ms in one turn, then {:.0} ms beside others; {:.0} bytes a ticket",
+        median(begins),
+        median(takes),
+        median(long)
+    );
+    Ok(())
+}
+
 /// Tickets that are looked at together: the one turn that forms all their matches.
 pub fn batch(preset: Preset, tickets: u64, gather: Gather) -> Result<(), Failure> {
     let mut took = Vec::new();

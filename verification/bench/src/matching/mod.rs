@@ -127,6 +127,10 @@ fn everything(size: Size) -> Result<(), Failure> {
         }
         drain::memory(preset, 100_000)?;
     }
+    machine::story(Preset::W1, 100_000)?;
+    if size == Size::Million {
+        machine::story(Preset::W1, 1_000_000)?;
+    }
     steady::run(load(Preset::W3, 1_000, 60))?;
     steady::run(load(Preset::W3, 10_000, 30))?;
     steady::run(load(Preset::W3, 100_000, 10))?;

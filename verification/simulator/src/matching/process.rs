@@ -244,6 +244,12 @@ impl World {
 
     fn crash(&mut self) -> Result<(), Broken> {
         let Some(seat) = self.seat.take() else { return Ok(()) };
+        // By its own story its journal is made short.
+        let (lives, decided) = (seat.state.snapshot(), self.decided.snapshot());
+        ensure(lives == decided, "a queue is what its events make of it", || {
+            let differs = lives.iter().zip(&decided).find(|(lives, decided)| lives != decided);
+            format!("{} events, decided {}: {differs:?}", lives.len(), decided.len())
+        })?;
         let left = match self.random.below(3) {
             0 => Crash::Keeps,
             1 => Crash::Drops,

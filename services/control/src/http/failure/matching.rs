@@ -231,6 +231,12 @@ impl From<NoLease> for Failure {
                 not.to_string(),
                 "name a server that plays, or none",
             ),
+            NoLease::NotYet => Self::new(
+                StatusCode::CONFLICT,
+                "MS-M028",
+                not.to_string(),
+                "ask again once GET /v1/allocations/{id} says fulfilled",
+            ),
             NoLease::Refused(rejection) => rejection.into(),
             NoLease::Unanswered(error) => error.into(),
         }
