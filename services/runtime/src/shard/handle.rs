@@ -1,6 +1,6 @@
 //! How the rest of a process speaks to a shard.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mainstay_core::{StateMachine, Timestamp};
 use mainstay_journal::{LostWhy, Seq};
@@ -39,13 +39,12 @@ impl<S: super::Runnable> WeakHandle<S> {
     }
 
     /// Reads the state as [`Handle::query`] does, and up to which event it was read. For threads that may wait, which they do for so
-    /// long at most: for room in the mailbox, and until what was read is durable. `None` where it was not by then.
+    /// long at most, twice: for room in the mailbox, and until what was read is durable. `None` where it was not by then.
     pub(crate) fn read_blocking<T: Send + 'static>(
         &self,
         read: impl FnOnce(&S, Timestamp, Seq) -> T + Send + 'static,
         patience: Duration,
     ) -> Option<T> {
-        let until = Instant::now() + patience;
         let (answered, answer) = std::sync::mpsc::sync_channel(1);
         let query = move |state: &S, now: Timestamp, below: Seq| {
             let value = read(state, now, below);
@@ -55,15 +54,17 @@ impl<S: super::Runnable> WeakHandle<S> {
             held
         };
         let mut message = Message::Query(Box::new(query));
+        let mut waited = Duration::ZERO;
         loop {
             match self.mailbox.upgrade()?.try_send(message) {
                 Ok(()) => break,
-                Err(TrySendError::Full(refused)) if Instant::now() < until => message = refused,
+                Err(TrySendError::Full(refused)) if waited < patience => message = refused,
                 Err(TrySendError::Full(_) | TrySendError::Closed(_)) => return None,
             }
             std::thread::sleep(ROOM_AGAIN);
+            waited += ROOM_AGAIN;
         }
-        answer.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?.ok()
+        answer.recv_timeout(patience).ok()?.ok()
     }
 }
 

@@ -23,8 +23,8 @@ use crate::stream::Watcher;
 const CONNECTIONS: usize = 64;
 /// How long tickets are made, each run.
 const LOAD: Duration = Duration::from_secs(3);
-/// Players who are ready before a run: more than it can use, at 25,000 a second.
-const PLAYERS: usize = 75_000;
+/// Players who are ready before a run: more than it can use, at 40,000 a second.
+const PLAYERS: usize = 120_000;
 /// How often a match is waited for.
 const WATCHES: usize = 1_000;
 /// Tickets that wait while they are weighed.
