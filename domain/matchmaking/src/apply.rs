@@ -13,6 +13,7 @@ use crate::hold::{Asked, Hold};
 use crate::members::Origin;
 use crate::queue::{KEPT_MAX, Queue, is_kept};
 use crate::spec::Venue;
+use crate::statistics::LastWaits;
 use crate::ticket::{Back, Cancellation, LetGo, Match, Searching, Seated, Stage, Ticket};
 
 impl Queue {
@@ -33,6 +34,7 @@ impl Queue {
             }
             Event::Closed => {
                 (self.spec, self.engine, self.tally, self.paused) = (None, None, None, None);
+                self.waits = LastWaits::default();
             }
             Event::Paused => self.paused = Some(at),
             Event::Resumed => {
@@ -331,7 +333,7 @@ impl Queue {
         let before = self.tickets.get(&id).map(|ticket| ticket.stage);
         match (stage, before) {
             (Stage::Matched { .. }, Some(Stage::Searching(searching) | Stage::Held { searching, .. })) => {
-                self.waits.add(at.since(searching.since));
+                self.waits.add(at, at.since(searching.since));
                 if let Some(tally) = &mut self.tally {
                     tally.matched(Kind::Ordinary, searching.since, at);
                 }

@@ -61,7 +61,7 @@ pub use members::{Members, Origin};
 pub use places::Places;
 pub use queue::{EngineGauges, Gauges, Judged, KEPT, KEPT_MAX, Queue, WAITING_MAX};
 pub use rejection::{Rejection, TeamFault};
-pub use statistics::{Statistics, TimeToMatch, WAITS_MAX};
+pub use statistics::{Statistics, TimeToMatch, WAITS_FOR, WAITS_MAX};
 pub use tally::{Players, Spreads, Tally, Waits};
 pub use terms::{LEASE_SECONDS_MAX, Lease, TakenOut, Terms};
 pub use ticket::{Back, Cancellation, LetGo, Match, Member, Searching, Seated, Stage, Ticket};

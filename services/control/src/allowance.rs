@@ -35,7 +35,7 @@ const BACKFILLS: u32 = 60;
 const STATISTICS: u32 = 6;
 /// Cancellations a minute: each is a write. Of the same player, or of one ticket by a server.
 const CANCELLATIONS: u32 = 10;
-/// Objects stored or read a minute by one entity for one entity.
+/// Objects stored or read a minute by one entity, or by the title, for one entity.
 const OBJECTS: u32 = 30;
 /// Logins a minute of one address, where players log in by themselves: every player of a machine in the making comes from one.
 const LOGINS: u32 = 3_000;
@@ -61,7 +61,7 @@ pub(crate) struct Allowance {
     statistics: Limit,
     cancellations: Limit,
     /// Objects, by entity.
-    pub(crate) objects: Limit,
+    objects: Limit,
     /// Logins, by address.
     pub(crate) logins: Limit,
     /// Logins that the title vouches for, by address.
@@ -92,6 +92,19 @@ impl Allowance {
             title_tokens: Limit::new("tokens of the title", TITLE_TOKENS),
             wrong_secrets: Limit::new("wrong secrets of one address", WRONG_SECRETS),
         }
+    }
+
+    /// A call about what an entity has stored, by some entity, or by the title: whoever asks for its own keeps the title from nothing.
+    ///
+    /// # Errors
+    /// As [`Limit::charge`].
+    pub(crate) fn about_objects(
+        &self,
+        by: Option<&Entity>,
+        of: &Entity,
+        now: Timestamp,
+    ) -> Result<(), Exceeded> {
+        self.objects.charge([(by, of)], now)
     }
 
     /// These players come to be in a ticket.
@@ -279,7 +292,14 @@ mod tests {
         let another = |caller| Asked { caller, queue: "q", about: "another" };
         assert_eq!(at_once(|| limits.poll(&another(&by_title), at(0))), 10);
         assert_eq!(at_once(|| limits.poll(&another(&by_player), at(0))), 0);
-        assert_eq!(at_once(|| limits.objects.charge([1], at(0))), 30);
+        let (ann, bea) = (Entity::kept("title_player_account!ann"), Entity::kept("title_player_account!bea"));
+        for by in [Some(&ann), Some(&bea), None] {
+            assert_eq!(
+                at_once(|| limits.about_objects(by, &ann, at(0))),
+                30,
+                "{by:?}: nobody uses up another's"
+            );
+        }
         assert_eq!(at_once(|| limits.wrong_secrets.charge([1], at(0))), 30);
         assert_eq!(at_once(|| limits.logins.charge([1], at(0))), 3_000);
         assert_eq!(at_once(|| limits.title_tokens.charge([()], at(0))), 6_000);

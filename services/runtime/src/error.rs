@@ -36,6 +36,15 @@ impl Error {
         }
     }
 
+    /// Whether it is sure that nothing was done.
+    #[must_use]
+    pub const fn nothing_was_done(&self) -> bool {
+        match self {
+            Self::Busy { .. } | Self::JournalFull | Self::Stopping => true,
+            Self::Lost(_) => false,
+        }
+    }
+
     /// The way out.
     #[must_use]
     pub const fn mend(&self) -> &'static str {

@@ -27,7 +27,7 @@ pub struct QueueStatisticsView {
     /// For how many seconds that ticket has searched that has longest; absent where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_wait_seconds: Option<f64>,
-    /// How long the last thousand matched tickets searched; absent before the first.
+    /// How long the last thousand tickets searched that were matched within an hour; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_to_match: Option<TimeToMatchView>,
     /// What was counted since this control plane began.
@@ -43,7 +43,7 @@ pub struct PlayerStatisticsView {
     /// Players who search; absent where it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub players_matching: Option<usize>,
-    /// How long the last thousand matched tickets searched; absent where it is not shown, and before the first.
+    /// How long the last thousand tickets searched that were matched within an hour; absent where it is not shown, and where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_to_match: Option<TimeToMatchView>,
 }

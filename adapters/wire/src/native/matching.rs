@@ -24,7 +24,7 @@ pub struct QueueView {
     pub open_tickets: usize,
     /// How many players search.
     pub players_matching: usize,
-    /// How long the last thousand matched tickets searched; absent before the first.
+    /// How long the last thousand tickets searched that were matched within an hour; absent where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_match: Option<TimeToMatchView>,
     /// Since when it forms no matches, where an operator has it pause.

@@ -217,7 +217,7 @@ fn a_hosted_process_may_do_its_own_and_recover_a_player_and_nothing_else() {
         let refused = world.run(command.clone());
         assert!(matches!(refused, Err(Rejection::Unauthorized { .. })), "{command:?}: {refused:?}");
     }
-    assert!(world.queue.statistics(&caller).is_err());
+    assert!(world.queue.statistics(&caller, world.now).is_err());
     assert!(world.queue.ticket(ticket, &caller, world.now).is_err());
     let another = Rejection::Unauthorized { who: "a hosted process", why: "it is about another player" };
     assert_eq!(world.queue.tickets_of(&player("bob"), &caller), Err(another), "and is no player");

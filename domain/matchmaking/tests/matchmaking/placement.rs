@@ -420,7 +420,7 @@ fn who_waits_for_a_server_is_in_a_ticket_and_cannot_make_another() {
     let again = world.try_ticket("alice", &[], &[]);
     assert!(matches!(again, Err(Rejection::MembershipLimitExceeded { .. })), "{again:?}");
     assert_eq!(world.queue.tickets_of(&player("alice"), &Caller::Title), Ok(Some(alice)));
-    let shown = world.queue.statistics(&Caller::Title).unwrap();
+    let shown = world.queue.statistics(&Caller::Title, world.now).unwrap();
     assert_eq!(shown.players_matching, Some(0), "others were found for it");
     assert!(world.queue.around(alice, &Caller::Title).is_none());
     world.backfill(vec![seated("old", "", &[])], region("eu"));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mainstay_matchmaking::spec::{Declared, Expansion, Missing, QueueSpec, Shown, TeamSpec, Visibility};
 use mainstay_matchmaking::{
     Answer, AttributeFault, Caller, Cancellation, Command, Event, KEPT, Queue, Rejection, ServerDetails,
-    Stage, Value,
+    Stage, Value, WAITS_FOR,
 };
 
 use crate::world::{
@@ -257,19 +258,24 @@ fn statistics_are_live_and_shown_to_whom_they_may() {
         mainstay_matchmaking::ServerDetails::default(),
     );
     world.solo("a", &[number_value(0.0)]);
-    let told = world.queue.statistics(&server("s")).unwrap();
+    let told = world.queue.statistics(&server("s"), world.now).unwrap();
     assert_eq!((told.players_matching, told.time_to_match), (Some(1), None));
-    assert!(matches!(world.queue.statistics(&by("a")), Err(Rejection::Unauthorized { .. })));
+    assert!(matches!(world.queue.statistics(&by("a"), world.now), Err(Rejection::Unauthorized { .. })));
     world.solo("b", &[number_value(5.0)]);
     world.seconds(10);
-    let told = world.queue.statistics(&Caller::Title).unwrap();
+    let told = world.queue.statistics(&Caller::Title, world.now).unwrap();
     let times = told.time_to_match.unwrap();
     assert_eq!(told.players_matching, Some(0));
     assert_eq!([times.average, times.percentile50, times.percentile99].map(|it| it.as_secs()), [10, 10, 10]);
+    // What was an hour ago says nothing of now.
+    world.pass(WAITS_FOR - Duration::from_secs(1));
+    assert_eq!(world.queue.statistics(&Caller::Title, world.now).unwrap().time_to_match, Some(times));
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.queue.statistics(&Caller::Title, world.now).unwrap().time_to_match, None);
     let visibility = Visibility { players_matching: Shown::ToPlayers, time_to_match: Shown::Hidden };
     let shown = Declared { visibility, venue: None, ..declared(2, 2, Vec::new()) };
     let world = World::new(QueueSpec::new(shown).unwrap());
-    let told = world.queue.statistics(&by("a")).unwrap();
+    let told = world.queue.statistics(&by("a"), world.now).unwrap();
     assert_eq!((told.players_matching, told.time_to_match), (Some(0), None));
 }
 
@@ -280,9 +286,9 @@ fn what_ended_is_forgotten() {
     let ticket = world.solo("a", &[]);
     world.solo("b", &[]);
     let formed = world.formed()[0].id;
-    world.pass(KEPT - std::time::Duration::from_millis(1));
+    world.pass(KEPT - Duration::from_millis(1));
     assert!(world.queue.formed_match(formed, &by("a"), world.now).is_ok());
-    world.pass(std::time::Duration::from_millis(1));
+    world.pass(Duration::from_millis(1));
     // Nothing has happened since: time alone decides.
     assert_eq!(
         world.queue.formed_match(formed, &by("a"), world.now).cloned(),

@@ -14,7 +14,7 @@ use mainstay_core::Timestamp;
 
 use crate::descent::Descent;
 use crate::message::{Announcement, Beat, Body, Leads};
-use crate::session::reign::{Chain, Mandate, Phase};
+use crate::session::reign::{Chain, Mandate, Phase, Reign};
 use crate::session::words::Output;
 use crate::session::{Leadership, STANDBYS, Session};
 use crate::state::{Excerpt, Kind, Level, PARTS_MAX, PLAYERS_MAX, Piece, State, StateError, StateId, Taken};
@@ -35,7 +35,11 @@ pub enum Telling {
 impl<G: Guards> Session<G> {
     /// The host's game is so far: the best two standbys are sent what changed.
     pub(super) fn write_state(&mut self, now: Timestamp, piece: Piece) {
-        if self.as_host(|reign| reign.phase == Phase::Reigning) != Some(true) {
+        // Who stood still may be asked by its game before anything else: what that did by then nobody was to see, and it would outrank all that
+        // others have played meanwhile.
+        self.keep_mandate(now);
+        let stands = |reign: &mut Reign| reign.phase == Phase::Reigning && reign.mandate != Mandate::Lapsed;
+        if self.as_host(stands) != Some(true) {
             return self.refuse_piece(StateError::NotNow);
         }
         if self.append(piece) && self.hands_on() {

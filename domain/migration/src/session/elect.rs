@@ -17,7 +17,7 @@ use crate::session::event::Begun;
 use crate::session::handover::HANDOVER_MAX;
 use crate::session::reign::{Mandate, Phase, Reign};
 use crate::session::vacancy::{Host, Quorum};
-use crate::session::words::{Acting, Cause, Output, WithoutMajority};
+use crate::session::words::{Acting, Cause, End, Output, WithoutMajority};
 use crate::session::{AGAIN, Contact, Leadership, Presence, Session};
 use crate::stages::{Failure, Role};
 use crate::state::State;
@@ -26,6 +26,9 @@ use crate::{Epoch, Guard, Guards, PeerId, Stamp};
 
 /// How long one candidate is waited for: ten round trips of the slowest link that a game is played over.
 pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
+/// How long whoever does not go along stays with a new host: that asks everybody for the newest state for a second, and may have nobody else's; and whoever
+/// has taken its view leaves it a majority.
+const DEPARTS_AFTER: Duration = Duration::from_secs(1);
 /// How many epochs can be asked for in vain: one each [`AGAIN`] of a whole budget (30 s) are 150.
 const EPOCHS_AHEAD: u32 = 256;
 
@@ -379,6 +382,14 @@ impl<G: Guards> Session<G> {
         self.ballot.accept(certificate)
     }
 
+    /// Whoever did not go along has given the new host what it held.
+    pub(super) fn depart(&mut self, now: Timestamp) {
+        if self.departs.is_some_and(|at| at <= now) {
+            self.send_all(&Body::Leave);
+            self.end(now, End::HostLost);
+        }
+    }
+
     /// Another host than before, or the same in a later epoch.
     pub(super) fn obey(&mut self, now: Timestamp, before: PeerId) {
         let leader = self.leader();
@@ -409,10 +420,8 @@ impl<G: Guards> Session<G> {
             // A vacancy is part of the migration that it began; who followed until now begins one.
             let resets = !matches!(self.leadership, Leadership::Vacant(_)) || self.event.is_none();
             if resets && !self.goes_along(cause) {
-                // The new host need not miss it first: its view is taken, and what is left of it a majority of that.
-                self.send(leader, Body::Leave);
-            }
-            if resets && matches!(self.begin_event(now, cause), Begun::No) {
+                self.departs.get_or_insert(now + DEPARTS_AFTER);
+            } else if resets && matches!(self.begin_event(now, cause), Begun::No) {
                 return;
             }
         }
@@ -436,7 +445,9 @@ impl<G: Guards> Session<G> {
             }
         }
         self.elected(Role::Client);
-        self.outputs.push(Output::Follow { leader, stamp });
+        if self.departs.is_none() {
+            self.outputs.push(Output::Follow { leader, stamp });
+        }
         // The new host waits for nothing but this.
         self.beat_to(now, leader);
     }

@@ -12,6 +12,7 @@ use mainstay_core::Timestamp;
 
 use crate::hint::{CanBeHost, Hint, HintList, HintVersion};
 use crate::message::Body;
+use crate::session::words::Cause;
 use crate::session::{Contact, Leadership, Presence, Session};
 use crate::{Guards, PeerId, Support};
 
@@ -71,12 +72,13 @@ impl<G: Guards> Session<G> {
         self.learn_who_can(self.me(), self.reported_hint());
     }
 
-    /// What this peer tells of itself. Whoever would not go along is nobody's successor.
+    /// What this peer tells of itself. Whoever would not go along is nobody's successor; where its host is not lost it would be, if it is given the session.
     pub(super) fn reported_hint(&self) -> Hint {
-        let can_be_host = match self.config.support {
-            Support::Supported => self.hint.can_be_host,
-            Support::Unsupported => CanBeHost::NotYet,
-        };
+        let misses_host = matches!(self.leadership, Leadership::Doubts(_));
+        let goes_along = self.config.support == Support::Supported
+            && self.departs.is_none()
+            && (!misses_host || self.goes_along(Cause::Catastrophic));
+        let can_be_host = if goes_along { self.hint.can_be_host } else { CanBeHost::NotYet };
         self.settings.reported(Hint { connections: self.counted.links, can_be_host, ..self.hint })
     }
 

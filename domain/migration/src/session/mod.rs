@@ -153,6 +153,8 @@ pub struct Session<G: Guards = Guarded> {
     better: Better,
     /// When the session last began to move, as this peer lived through it.
     moved: Option<Timestamp>,
+    /// Until when it stays with a host that it does not go along with.
+    departs: Option<Timestamp>,
     /// Whether the game was told to step.
     acting: Acting,
     /// Until when it keeps a state of another side for its side's host.
@@ -365,7 +367,8 @@ impl<G: Guards> Session<G> {
         if self.is_over() {
             return self.close(now);
         }
-        if !self.is_failing() {
+        self.depart(now);
+        if !self.is_failing() && !self.is_over() {
             match self.leadership {
                 Leadership::Follows => self.watch(now),
                 Leadership::Reigns(_) => self.reign(now),

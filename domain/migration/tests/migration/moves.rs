@@ -611,3 +611,29 @@ fn who_joins_during_a_migration_is_let_in() {
     assert!(net.peers.contains_key(&peer(9)));
     assert!(net.session(peer(2)).view().members.contains_key(&peer(9)));
 }
+
+/// A new host asks for the newest state that anybody holds, also of whoever does not go along with it: nothing that was told safe is lost with them.
+#[test]
+fn who_does_not_go_along_gives_what_it_held() {
+    for off in [Input::OwnFlag(Support::Unsupported), automigrate("0")] {
+        let mut net = Net::of(4);
+        net.run(Duration::from_secs(1));
+        // Both standbys, with all that is held, as their host is lost.
+        for id in [2, 3] {
+            net.lose(peer(4), |body| matches!(body, Body::State(_)));
+            net.give(peer(id), off.clone());
+        }
+        let safe = net.seen[&peer(1)].outputs.iter().rev().find_map(|output| match output {
+            Output::Durable(state) => Some(*state),
+            _ => None,
+        });
+        net.kill(peer(1));
+        net.run(Duration::from_secs(6));
+        assert_eq!(net.host(), peer(4), "{off:?}");
+        let opened = net.session(peer(4)).held().id();
+        assert!(
+            safe.is_some_and(|safe| opened.tick >= safe.tick),
+            "{off:?}: from {opened:?}, safe was {safe:?}"
+        );
+    }
+}

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
 
 use super::failure::{Failure, problem};
+use super::pages;
 
 /// How long a connection asks for nothing before it gives way: a client that asks one thing after another is quicker.
 const IDLE_LEAST: Duration = Duration::from_secs(1);
@@ -142,7 +143,10 @@ impl Visitor {
         let (response, stream) = match is_stream.then(|| Arc::clone(&self.streams).try_acquire_owned()) {
             None => (response, None),
             Some(Ok(place)) => (response, Some(place)),
-            Some(Err(_full)) => (problem(&Failure::too_many_streams(), &self.state.path()), None),
+            Some(Err(_full)) => {
+                let refused = problem(&Failure::too_many_streams(), &self.state.path());
+                (pages::instead_of(&response, refused), None)
+            }
         };
         response.map(|body| Answer { body, _stream: stream, _asks: Asks(self.state.clone()) })
     }

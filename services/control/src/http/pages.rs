@@ -49,6 +49,15 @@ impl Pages {
     }
 }
 
+/// An answer in the place of another, which was made after that: pages that may read the one may read the other.
+pub(super) fn instead_of<B>(before: &Response<B>, response: Response) -> Response {
+    if before.headers().contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+        NATIVE.allowed(response)
+    } else {
+        response
+    }
+}
+
 /// Around the calls of the native face that players make.
 pub(super) async fn of_players(request: Request, next: Next) -> Response {
     if request.method() == Method::OPTIONS {

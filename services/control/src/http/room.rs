@@ -12,7 +12,7 @@ use mainstay_config::limits::FILE_BYTES_MAX;
 
 use super::failure::{Failure, problem};
 use super::shape::Face;
-use super::{App, BODY_BYTES_MAX};
+use super::{App, BODY_BYTES_MAX, pages};
 use crate::playfab;
 
 /// Whose room a call has.
@@ -77,5 +77,6 @@ pub(super) async fn measured(State(app): State<Arc<App>>, mut request: Request, 
         Some(length) => format!("the body has {length} bytes, and at most {max} are read"),
         None => format!("the body has more than {max} bytes"),
     };
-    problem(&Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "MS-U102", detail, kind.fix()), &path)
+    let refused = problem(&Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "MS-U102", detail, kind.fix()), &path);
+    pages::instead_of(&response, refused)
 }

@@ -36,7 +36,7 @@ impl Face {
         let queue = self.queue(&asked.queue_name)?;
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: "" };
         self.allowance.look(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        let found = queue.open.read(move |queue, _| queue.statistics(&caller)).await??;
+        let found = queue.open.read(move |queue, now| queue.statistics(&caller, now)).await??;
         Ok(StatisticsAnswer::of(&found))
     }
 }

@@ -73,13 +73,13 @@ impl Face {
         let entity = key.entity().ok_or_else(|| {
             Refusal::entity_type("an Entity has an Id and a Type, without control characters")
         })?;
-        let (is_own, charged) = match caller {
-            Caller::Title => (true, &entity),
-            Caller::Player(own) | Caller::Server(own) => (*own == entity, own),
+        let (is_own, by) = match caller {
+            Caller::Title => (true, None),
+            Caller::Player(own) | Caller::Server(own) => (*own == entity, Some(own)),
             Caller::Hosted(_) => return Err(Refusal::may_not("a hosted process keeps no objects")),
         };
         let now = self.now();
-        self.allowance.objects.charge([(charged, &entity)], now).map_err(|it| Refusal::rate(&it))?;
+        self.allowance.about_objects(by, &entity, now).map_err(|it| Refusal::rate(&it))?;
         if is_own { Ok(entity) } else { Err(Refusal::may_not("these objects are another entity's")) }
     }
 }

@@ -58,7 +58,7 @@ impl NotTaken {
             | Self::AttributesUnnamed { .. }
             | Self::AttributesTooDeep { .. }
             | Self::Refused(_) => true,
-            Self::Unanswered(_) => false,
+            Self::Unanswered(error) => error.nothing_was_done(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which calls pages of other sites may make (CORS): PlayFab's are in `playfab.rs`.
 
-use crate::support::World;
+use crate::support::{ADMIN, World, basic};
 
 /// A game in a browser waits for its ticket by the native face, which is on another port than its page: it may ask, and reads what it is answered, refusals
 /// too. What operators call answers no page.
@@ -28,6 +28,10 @@ async fn pages_of_other_sites_call_what_players_do() {
         "{}",
         refused.text
     );
+    // What takes the place of an answer, too.
+    let by_title = asks("").header("authorization", basic(ADMIN));
+    let large = world.send(by_title, "POST", "/v1/queues/q/tickets", vec![b' '; 64 << 20]).await;
+    assert_eq!((large.status, large.header(allows)), (413, Some("*")), "{}", large.text);
     let operators = world.send(asks("authorization"), "OPTIONS", "/v1/fleets", vec![]).await;
     assert_eq!((operators.status, operators.header(allows)), (405, None), "{}", operators.text);
 }

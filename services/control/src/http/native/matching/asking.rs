@@ -147,14 +147,14 @@ impl<'a> Asking<'a> {
 
     /// A call about what an entity has stored.
     pub(in crate::http::native) fn about_objects(&self, entity: &Entity) -> Result<(), Native> {
-        let own = match (&self.asker, self.account) {
+        let by = match (&self.asker, self.account) {
             (_, Account::Free) => return Ok(()),
-            (Asker::Player(own) | Asker::Server(own), Account::Token) => own,
-            (Asker::Title | Asker::Hosted(_), Account::Token) => entity,
+            (Asker::Player(own) | Asker::Server(own), Account::Token) => Some(own),
+            (Asker::Title | Asker::Hosted(_), Account::Token) => None,
         };
-        let charged = self.app.allowance.objects.charge([(own, entity)], self.app.now());
+        let charged = self.app.allowance.about_objects(by, entity, self.app.now());
         charged.map_err(|exceeded| Failure::calls_too_often(&exceeded))?;
-        if own == entity { Ok(()) } else { Err(Denied::ForTheTitle.into()) }
+        if by.is_none_or(|own| own == entity) { Ok(()) } else { Err(Denied::ForTheTitle.into()) }
     }
 
     /// These players come to be in a ticket of this kind. Of a player itself alone, whomever it names: others could be kept out by that.

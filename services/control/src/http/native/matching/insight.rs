@@ -61,7 +61,8 @@ async fn statistics(
     };
     let queue = queue_of(&app, &name)?;
     asking.looks(&name)?;
-    let read = queue.read(move |queue, now| queue.statistics(&asker).map(|told| (queue.gauges(), told, now)));
+    let read =
+        queue.read(move |queue, now| queue.statistics(&asker, now).map(|told| (queue.gauges(), told, now)));
     let (gauges, told, now) = read.await??;
     Ok(Json(QueueStatisticsView::of(&name, &gauges, &told, now)))
 }
@@ -85,7 +86,7 @@ async fn player_statistics(
     let queue = queue_of(&app, &name)?;
     asking.looks(&name)?;
     let asker = asking.asker().clone();
-    let told = queue.read(move |queue, _| queue.statistics(&asker)).await??;
+    let told = queue.read(move |queue, now| queue.statistics(&asker, now)).await??;
     Ok(Json(PlayerStatisticsView::of(name, &told)))
 }
 

@@ -50,13 +50,15 @@ async fn list(
     let asked = Asked::read(query)?;
     let (after, limit): (Option<String>, _) = (asked.after()?, asked.limit());
     let queues = app.queues.now();
-    let mut views = Vec::new();
     let listed = queues.iter().filter(|(name, _)| after.as_deref().is_none_or(|after| ***name > *after));
-    for (name, queue) in listed.take(limit + 1) {
+    let Page { items, next_cursor } =
+        page(listed.take(limit + 1).collect(), limit, |(name, _)| name.to_string());
+    let mut views = Vec::new();
+    for (name, queue) in items {
         // One that was removed meanwhile is no longer listed.
         views.extend(view(name, queue).await?);
     }
-    Ok(Json(page(views, limit, |queue| queue.name.clone())))
+    Ok(Json(Page { items: views, next_cursor }))
 }
 
 #[utoipa::path(
@@ -180,9 +182,9 @@ async fn shown(name: &str, queue: &OpenQueue) -> Result<Json<QueueView>, Native>
 }
 
 async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native> {
-    let read = queue.read(|queue, _| {
+    let read = queue.read(|queue, now| {
         let spec = queue.spec()?.clone();
-        Some((spec, queue.open(), queue.paused(), queue.statistics(&Asker::Title).ok()?))
+        Some((spec, queue.open(), queue.paused(), queue.statistics(&Asker::Title, now).ok()?))
     });
     let Some((spec, open_tickets, paused, statistics)) = read.await? else { return Ok(None) };
     let configuration = serde_json::to_value(MatchmakingQueueConfig::of(spec.declared()));
