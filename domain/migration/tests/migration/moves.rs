@@ -623,10 +623,11 @@ fn who_does_not_go_along_gives_what_it_held() {
             net.lose(peer(4), |body| matches!(body, Body::State(_)));
             net.give(peer(id), off.clone());
         }
-        let safe = net.seen[&peer(1)].outputs.iter().rev().find_map(|output| match output {
-            Output::Durable(state) => Some(*state),
-            _ => None,
-        });
+        let safe = net.seen[&peer(1)]
+            .outputs
+            .iter()
+            .rev()
+            .find_map(|output| if let Output::Durable(state) = output { Some(*state) } else { None });
         net.kill(peer(1));
         net.run(Duration::from_secs(6));
         assert_eq!(net.host(), peer(4), "{off:?}");
