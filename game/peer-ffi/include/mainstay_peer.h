@@ -627,6 +627,8 @@ typedef struct MainstayShown {
   uint32_t epoch;
   // How many since then without a majority.
   uint32_t fork;
+  // Whether this peer is the host and no majority, nor the lobby, is behind it, as it has heard lately.
+  bool is_unconfirmed;
   // Whether somebody could be host next.
   bool has_anticipated;
   // Who, if somebody could.

@@ -1,7 +1,7 @@
 //! How a session stands, as a game can draw it: who is what, who plays what, and the hints that the two console toggles show.
 
 use mainstay_peer::Shown;
-use mainstay_peer::migration::{ActorId, CanBeHost, ChannelId, Entry, Identification, PeerId};
+use mainstay_peer::migration::{ActorId, CanBeHost, ChannelId, Entry, Identification, PeerId, Standing};
 
 use crate::memory::{change, write_list};
 use crate::peer::{MainstayNat, MainstayTerms};
@@ -47,6 +47,8 @@ pub struct MainstayShown {
     pub epoch: u32,
     /// How many since then without a majority.
     pub fork: u32,
+    /// Whether this peer is the host and no majority, nor the lobby, is behind it, as it has heard lately.
+    pub is_unconfirmed: bool,
     /// Whether somebody could be host next.
     pub has_anticipated: bool,
     /// Who, if somebody could.
@@ -149,6 +151,7 @@ pub unsafe extern "C" fn mainstay_seat_shown(
                 host: shown.leader.into(),
                 epoch: shown.stamp.epoch.0,
                 fork: shown.stamp.fork,
+                is_unconfirmed: shown.standing == Some(Standing::Unconfirmed),
                 has_anticipated: shown.anticipated.is_some(),
                 anticipated: shown.anticipated.map_or_else(MainstayId::default, MainstayId::from),
                 members: shown.members.len(),

@@ -9,8 +9,8 @@ use std::time::Duration;
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Closed, End, EntityId, Entry, Forged, GamePhase, Handover,
     Identification, Input, LISTENERS_MAX, Level, ListenerId, Migratable, Moving, NatType, Order, PeerId,
-    Piece, Priority, Progress, Report, Said, SessionId, SettingError, Stamp, State, StateError, StateId,
-    Terms, Tick, WithoutMajority,
+    Piece, Priority, Progress, Report, Said, SessionId, SettingError, Stamp, Standing, State, StateError,
+    StateId, Terms, Tick, WithoutMajority,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -234,6 +234,9 @@ pub struct Shown {
     pub leader: PeerId,
     /// What its messages carry.
     pub stamp: Stamp,
+    /// As host: whether a majority, or the lobby, is behind it, as it has heard lately. While it is not, it stands still or goes on as `without_majority` says, and
+    /// whoever votes stays a member, for it may live where this host does not hear it.
+    pub standing: Option<Standing>,
     /// Who would be host next.
     pub anticipated: Option<PeerId>,
     /// How far this peer has its host's game: as host its own.

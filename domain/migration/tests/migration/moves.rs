@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mainstay_migration::{
     Announcement, Answer, Body, CanBeHost, Cause, Certificate, End, Epoch, Failure, Handover, Identification,
-    Input, Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp, StateId,
-    Support, Tick, WithoutMajority,
+    Input, Leads, Migratable, NatType, Outcome, Output, Piece, Proof, Role, Signature, Stage, Stamp,
+    StateError, StateId, Support, Tick, WithoutMajority,
 };
 
 use crate::net::{Net, peer, snapshot};
@@ -637,4 +637,20 @@ fn who_does_not_go_along_gives_what_it_held() {
             "{off:?}: from {opened:?}, safe was {safe:?}"
         );
     }
+}
+
+/// A game whose process stood still may write a tick before its session has looked at the time: nobody was to see that, and it would outrank what the
+/// other of two has played meanwhile.
+#[test]
+fn a_host_that_wakes_writes_nothing_before_it_knows_that_its_lease_is_over() {
+    let mut net = Net::of(2);
+    net.run(Duration::from_secs(1));
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(5));
+    let last = Tick(1_000_000);
+    net.give(peer(1), Input::State(snapshot(last)));
+    assert!(net.seen[&peer(1)].outputs.contains(&Output::NotTaken(StateError::NotNow)));
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(4));
+    assert_eq!([1, 2].map(|id| net.session(peer(id)).held().id().tick >= last), [false; 2]);
 }

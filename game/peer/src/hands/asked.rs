@@ -254,6 +254,7 @@ impl Hands {
             identification: session.identification(),
             leader: session.leader(),
             stamp: session.stamp(),
+            standing: session.standing(),
             anticipated: session.anticipated(),
             holds: session.held().id().tick,
             handed_on: *handed_on,

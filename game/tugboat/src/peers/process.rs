@@ -11,7 +11,7 @@ use mainstay_peer::lan::LanError;
 use mainstay_peer::link::Way;
 use mainstay_peer::migration::{
     Acting, CanBeHost, End, GamePhase, Handover, Identification, Kind, Level, Outcome, PeerId, Piece,
-    Priority, Report, Role, Stage, Stamp, State, Tick,
+    Priority, Report, Role, Stage, Stamp, Standing, State, Tick,
 };
 use mainstay_peer::{
     Closing, Event, Joining, Over, Peer, PlayError, Registered, SayError, Seat, SeatError, Shown, StartError,
@@ -614,6 +614,7 @@ impl Player {
         self.tell(&json!({
             "event": "stands", "is": shown.role.text(), "shows": shown.identification.map(Identification::text),
             "host": name(shown.leader), "epoch": shown.stamp.epoch.0, "fork": shown.stamp.fork,
+            "standing": shown.standing.map(|standing| match standing { Standing::Confirmed => "confirmed", Standing::Unconfirmed => "unconfirmed" }),
             "anticipated": shown.anticipated.map(name), "members": shown.members.len(), "voters": shown.voters, "linked": shown.linked,
             "relayed": shown.relayed, "nat": format!("{:?}", shown.nat).to_lowercase(),
             "tick": self.harbour.tick().0, "durable": self.durable.0, "holds": shown.holds.0, "handedOn": shown.handed_on, "goesAlong": shown.terms.level != Level::None, "boat": self.harbour.boat_of(self.me).map(|it| it.0),

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use mainstay_peer::Shown;
-use mainstay_peer::migration::{Identification, PeerId};
+use mainstay_peer::migration::{Identification, PeerId, Standing};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize as _};
@@ -296,7 +296,7 @@ fn standing(scene: &Scene<'_>) -> Vec<Line<'static>> {
         Line::from(format!("next {}", shown.anticipated.map_or_else(|| "nobody yet".to_owned(), peer))),
         Line::from(format!("{} players, linked to {}", shown.members.len(), shown.linked)),
     ];
-    if stamp.fork != 0 {
+    if stamp.fork != 0 || shown.standing == Some(Standing::Unconfirmed) {
         lines.push(Line::from("unconfirmed: no majority is here").style(Color::Red));
     }
     if !shown.hints.is_empty() {
@@ -360,6 +360,7 @@ mod tests {
             identification: Some(Identification::AnticipatedNewHost),
             leader: PeerId(0x1234_5678 << 96),
             stamp: Stamp { epoch: Epoch(4), fork: 0 },
+            standing: None,
             anticipated: Some(me),
             holds: Tick(0),
             handed_on: 0,
