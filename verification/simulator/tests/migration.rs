@@ -66,6 +66,8 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.forged_grants += counts.forged_grants;
         sum.companions += counts.companions;
         sum.amid_giving += counts.amid_giving;
+        sum.flagged += counts.flagged;
+        sum.stayed += counts.stayed;
     }
     let often = [
         sum.moved,
@@ -108,6 +110,8 @@ fn the_laws_hold_and_every_kind_of_fault_strikes() {
         sum.forged_views,
         sum.forged_grants,
         sum.companions,
+        sum.flagged,
+        sum.stayed,
     ];
     assert!(struck.iter().all(|&count| count >= 10), "{sum:?}");
     assert!(sum.pelted >= 1_000, "{sum:?}");

@@ -20,6 +20,7 @@
 //! | I14 nobody waits for ever | [`is_let_in`], [`at_rest`] |
 //! | I15 a planned leave loses nothing | [`states`], [`at_rest`] |
 //! | nobody waits for whom it has given up | [`turns`] |
+//! | who does not go along stays, and nobody else | [`flags`] |
 //! | I16 no panic, and limits everywhere | [`limits`], `live` |
 //! | a new host cannot rewrite the past (reference, section 5.7) | [`is_noticed`], [`is_rewritten`] |
 //! | I17 one seed, one world | `command_line`, `tests/migration.rs` |
@@ -28,6 +29,7 @@ mod actors;
 mod apart;
 mod copies;
 mod endings;
+mod flags;
 mod grammar;
 mod hosts;
 mod limits;
@@ -126,6 +128,7 @@ pub(super) struct Oracle {
     pasts: Pasts,
     troubles: Troubles,
     turns: Turns,
+    obeyed_hosts: flags::Obeyed,
     /// Since when confirmed hosts act beside a newer one, while they do.
     beside: BTreeMap<PeerId, Micros>,
     /// When a host last gave the session away, or went by its own word.
@@ -334,6 +337,7 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
             let is_new = world.oracle.led.insert((id, stamp));
             if is_new && !led {
                 hosts::begins(world, id, stamp)?;
+                flags::begins(world, id, stamp)?;
             }
             if is_new && led && stamp.fork == 0 && world.peers[&id].acting == Acting::Yes {
                 states::goes_on_certified(world, id)?;
@@ -349,6 +353,7 @@ pub(super) fn after<G: Guards>(world: &mut World<G>) -> Result<(), Broken> {
             || format!("{id} obeys {host} in {epoch}, whose host is {crowned:?}"),
         )?;
         ensure(stamp.fork > 0 || leader == host, "a certified stamp is its host's", || id)?;
+        flags::stays(world, id)?;
         turns::waits(world, id)?;
         lists::has(world, id)?;
         actors::has(world, id)?;
@@ -482,6 +487,10 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
     ensure(heard_out, "I11: what ends in the middle of a migration ends with Terminate", || {
         format!("{id}: {end:?}")
     })?;
+    flags::ended(world, id, end)?;
+    if *end == End::HostLost {
+        return Ok(());
+    }
     let is_put_out = world.scenario.faults == Faults::Stormer && !world.has_stormed(id);
     ensure(!is_put_out, "a storm puts nobody out", || format!("{id}: {end:?}"))?;
     let is_beside = world.scenario.faults == Faults::Beside && !world.shared.contains(&id);
@@ -528,7 +537,7 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
     let is_held_up = lied_to.values().any(|times| *times > 2);
     let held_up = if is_held_up { HELD_UP_MAX } else { 0 };
     let running = world.running();
-    for id in survivors.iter().filter(|id| running.contains(id)) {
+    for id in survivors.iter().filter(|id| running.contains(id) && !flags::may_stay(world, **id)) {
         let is_fork = world.peers[id].session().is_some_and(|session| session.stamp().fork > 0);
         let limit = match (survivors.len(), world.scenario.arbiter) {
             // Newcomers do not vote yet, nor does a side that lost its majority.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mainstay_core::{StateMachine as _, Timestamp, Turn};
 use mainstay_lobby::{
     self as lobby, Answer, Authority, CanBeHost, Command, Joiner, Lease, Lobby, Misses, Observation, PeerKey,
-    Player, Rejection, Service, Session, Settings, Takeover,
+    Player, Rejection, Service, Session, Settings, Support, Takeover,
 };
 use mainstay_migration::{
     Admission, Arbiter, Certificate, Epoch, Grant, Guards, Input, Keys as _, Pace, Pass, PeerId, Proof,
@@ -245,7 +245,14 @@ impl<G: Guards> World<G> {
     }
 
     pub(super) fn is_ruled(&mut self, peer: PeerId, asked: Timestamp, ruling: Ruling) -> Result<(), Broken> {
+        self.hears_of_flag(peer)?;
         self.give(peer, Input::Lobby { asked, ruling })
+    }
+
+    /// Somebody turns a service's flag.
+    pub(super) fn configures(&mut self, service: Service, migration: Support) -> Result<(), Broken> {
+        let told = self.turn(&Command::Configure { service, migration });
+        told.map(drop).map_err(|why| Broken::new("a service's flag can be turned", format!("{why}")))
     }
 
     fn rules_on(&mut self, peer: PeerId, question: &Question) -> Option<Ruling> {

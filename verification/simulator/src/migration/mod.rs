@@ -6,6 +6,7 @@
 mod clock;
 mod deaths;
 mod faults;
+mod flags;
 mod game;
 mod keys;
 mod laws;
@@ -33,7 +34,7 @@ use self::laws::Oracle;
 use self::listeners::Reply;
 use self::lobby::Directory;
 use self::peer::{Alive, Peer};
-use self::scenario::{Comers, Deaths, Fates, Faults, Plots, Scenario};
+use self::scenario::{Comers, Deaths, Fates, Faults, Flags, Plots, Scenario};
 pub use self::several::several;
 use crate::agenda::{Agenda, Micros};
 use crate::laws::Broken;
@@ -175,6 +176,10 @@ pub struct Counts {
     pub companions: u64,
     /// Hosts that died as they gave their session away.
     pub amid_giving: u64,
+    /// Flags and variables by which somebody would go along, or would not any more, that were turned.
+    pub flagged: u64,
+    /// Whose session was over because it, its host or its lobby did not go along.
+    pub stayed: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -219,6 +224,7 @@ fn drawn(arbiter: Arbiter, seed: u64) -> (Random, Scenario) {
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
     let scenario = scenario.edited(mix(seed ^ scenario::EDITED)).plotted(mix(seed ^ scenario::PLOTTED));
     let scenario = scenario.in_company(mix(seed ^ scenario::IN_COMPANY));
+    let scenario = scenario.flagged(mix(seed ^ scenario::FLAGGED));
     (random, scenario.stateless(mix(seed ^ scenario::STATELESS)))
 }
 
@@ -229,6 +235,7 @@ pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
     let scenario = Scenario::succession(&mut random, arbiter_of(seed)).fated(mix(seed ^ scenario::FATED));
     let scenario = scenario.restless(mix(seed ^ scenario::RESTLESS)).on_terms(mix(seed ^ scenario::TERMS));
     let scenario = scenario.edited(mix(seed ^ scenario::EDITED)).stateless(mix(seed ^ scenario::STATELESS));
+    let scenario = scenario.flagged(mix(seed ^ scenario::FLAGGED));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -237,6 +244,7 @@ pub fn succession<G: Guards>(seed: u64, text: Text) -> Report {
 pub fn few<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
     let scenario = Scenario::few(&mut random, arbiter_of(seed)).on_terms(mix(seed ^ scenario::TERMS));
+    let scenario = scenario.flagged(mix(seed ^ scenario::FLAGGED));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -321,6 +329,8 @@ enum Happening {
     Changes,
     /// Somebody plots against whoever comes next.
     Plots,
+    /// Somebody would not go along any more, or would again.
+    Flags,
     /// A host that gives its session away dies, if it still does.
     DiesGiving { host: PeerId },
 }
@@ -342,6 +352,9 @@ struct World<G: Guards> {
     /// The chance of whoever plots, and who that is.
     plotting: Random,
     plotter: Option<PeerId>,
+    /// The chance of whoever would not go along, and what the lobby says of its sessions.
+    flagging: Random,
+    lobby_flag: flags::Flag,
     unrest: unrest::Unrest,
     session: SessionId,
     scenario: Scenario,
@@ -381,6 +394,8 @@ impl<G: Guards> World<G> {
             edits: pasts::Edits::default(),
             plotting: Random::seeded(mix(!mix(random.clone().next()))),
             plotter: None,
+            flagging: Random::seeded(mix(mix(!random.clone().next()))),
+            lobby_flag: flags::Flag::default(),
             unrest: unrest::Unrest::default(),
             session: SESSION,
             random,
@@ -441,6 +456,9 @@ impl<G: Guards> World<G> {
         self.agenda.put(6_500_000, Happening::Leaps);
         if self.scenario.plots == Plots::Some {
             self.agenda.put(7_500_000, Happening::Plots);
+        }
+        if self.scenario.flags == Flags::Some {
+            self.agenda.put(8_000_000, Happening::Flags);
         }
         if self.scenario.fates == Fates::Restless {
             self.skews_lobby();
@@ -532,6 +550,7 @@ impl<G: Guards> World<G> {
             Happening::Stirs => self.stirs(),
             Happening::Changes => self.changes(),
             Happening::Plots => self.plots(),
+            Happening::Flags => self.turns_flags(),
             Happening::DiesGiving { host } => self.dies_giving(host),
         }
     }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use mainstay_migration::{
     Acting, ActorId, Admission, Arbiter, Beat, Body, CanBeHost, ChannelId, Config, GamePhase, Guards,
     Handover, Input, Joined, Joining, Leads, Level, MEMBERS_MAX, Migratable, NatType, Order, Outcome, Output,
-    PeerId, Session, Stamp, StateError, StateId, Support, Tick, WithoutMajority,
+    PeerId, Session, Stamp, StateError, StateId, Tick, WithoutMajority,
 };
 
 use super::clock::Clock;
+use super::flags::Flag;
 use super::game::Game;
 use super::keys::NamedKeys;
 use super::scenario::Faults;
@@ -63,6 +64,7 @@ pub(super) struct Peer<G: Guards> {
     pub played: u64,
     pub suitable: CanBeHost,
     pub suits_since: Micros,
+    pub flag: Flag,
     /// Since when it asks to be let in, while it does.
     pub came: Option<Micros>,
     /// When a listener of its game panicked last.
@@ -161,6 +163,7 @@ impl<G: Guards> World<G> {
         let only_crashes = self.scenario.faults != Faults::Swarm;
         let suitable =
             if only_crashes || self.random.chance(900_000) { CanBeHost::Yes } else { CanBeHost::NotYet };
+        let flag = self.new_flag();
         self.peers.insert(
             id,
             Peer {
@@ -181,6 +184,7 @@ impl<G: Guards> World<G> {
                 played: 0,
                 suitable,
                 suits_since: self.now,
+                flag,
                 came: None,
                 panicked: None,
                 handed: Handed::Unasked,
@@ -212,7 +216,7 @@ impl<G: Guards> World<G> {
             without_majority: self.scenario.without_majority,
             level: self.scenario.level,
             size: MEMBERS_MAX,
-            support: Support::Supported,
+            support: self.peers[&id].flag.support(),
             keys: Arc::new(NamedKeys(id)),
         };
         // The programs of those who come in say otherwise, and go by what the host says.
@@ -271,6 +275,11 @@ impl<G: Guards> World<G> {
             session.handle(now, Input::Reachable { nat, ping_ms: 30 });
             session.handle(now, Input::Suitable(suitable));
             session.handle(now, Input::Phase(phase));
+        }
+        if let Some(set) = self.sets_variable(id)
+            && let Life::In(session) = &mut self.peer(id).life
+        {
+            session.handle(now, set);
         }
     }
 
@@ -533,6 +542,7 @@ impl<G: Guards> World<G> {
             }
             Output::Ended(end) => {
                 self.say(id, |_| format!("ends: {end:?}"));
+                self.counts.stayed += u64::from(end == mainstay_migration::End::HostLost);
                 if end == mainstay_migration::End::Left && self.oracle.has_ever_led(id) {
                     self.oracle.gives(self.now);
                 }

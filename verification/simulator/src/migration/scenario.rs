@@ -64,6 +64,11 @@ const IN_COMPANY_IN: u64 = 3;
 /// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
 pub(super) const IN_COMPANY: u64 = 105_444 << 40;
 
+/// In one of how many worlds somebody would not go along.
+const FLAGGED_IN: u64 = 6;
+/// Draws that lot: such that the worlds of old that `tests/migration.rs` names are what they were.
+pub(super) const FLAGGED: u64 = 12_627_953 << 40;
+
 /// One in how many worlds has more players than a small game: each costs as much as thirty others.
 const CROWD_IN: u64 = 64;
 /// The fewest who join the founder of a crowd.
@@ -116,6 +121,17 @@ pub(super) struct Scenario {
     pub plots: Plots,
     /// Who dies with a host.
     pub deaths: Deaths,
+    /// Whether anybody would not go along.
+    pub flags: Flags,
+}
+
+/// Whether anybody would not go along where its session moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flags {
+    /// Nobody.
+    On,
+    /// See [`super::flags`].
+    Some,
 }
 
 /// Whether a member plots against whoever comes next.
@@ -246,6 +262,7 @@ impl Scenario {
             pasts: Pasts::Kept,
             plots: Plots::None,
             deaths: Deaths::Alone,
+            flags: Flags::On,
         }
     }
 
@@ -439,6 +456,21 @@ impl Scenario {
         Self { deaths: if is_so { Deaths::InCompany } else { Deaths::Alone }, ..self }
     }
 
+    /// The same world, where now and then somebody would not go along. The lot is none of those that the world itself draws from.
+    pub(super) fn flagged(self, lot: u64) -> Self {
+        let may = match self.faults {
+            Faults::Calm
+            | Faults::OneDeaf
+            | Faults::HostCrashes
+            | Faults::HostAfterHost
+            | Faults::Swarm
+            | Faults::Sleepers => true,
+            Faults::Wireless | Faults::HostUnheard | Faults::Stormer | Faults::Beside => false,
+        };
+        let flags = if may && lot.is_multiple_of(FLAGGED_IN) { Flags::Some } else { Flags::On };
+        Self { flags, ..self }
+    }
+
     pub(super) fn draw(random: &mut Random) -> Self {
         let faults = match random.below(4 * CRASHES_ONLY_IN) {
             0..=3 => Faults::HostCrashes,
@@ -489,6 +521,7 @@ impl Scenario {
             pasts: Pasts::Kept,
             plots: Plots::None,
             deaths: Deaths::Alone,
+            flags: Flags::On,
         }
     }
 }

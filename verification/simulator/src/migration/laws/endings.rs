@@ -11,7 +11,7 @@ use super::super::lobby::LOBBY;
 use super::super::scenario::Plots;
 use super::hosts::KNOWN_WITHIN;
 use super::troubles::reach_each_other;
-use super::{GAP_MAX, LOBBY_LEASE};
+use super::{GAP_MAX, LOBBY_LEASE, flags};
 use crate::agenda::Micros;
 use crate::laws::{Broken, ensure};
 
@@ -57,7 +57,7 @@ pub(super) fn is_inevitable<G: Guards>(world: &World<G>, id: PeerId, report: &Re
             let goes_on = world.scenario.without_majority == WithoutMajority::Fork;
             goes_on && world.scenario.plots == Plots::None || votes >= view.majority()
         };
-        is_able && is_known && plays && are_enough
+        is_able && is_known && plays && are_enough && !flags::may_stay(world, **other)
     };
     let host = heard.iter().find(could_be_host);
     ensure(host.is_none(), "I8: nobody's game ends who could have a host", || {

@@ -10,6 +10,7 @@ use mainstay_migration::{
 };
 
 use super::super::World;
+use super::super::flags::Along;
 use super::super::keys::NamedKeys;
 use super::super::scenario::Plots;
 use super::troubles::reach_each_other;
@@ -39,8 +40,15 @@ pub(super) struct Elections {
 /// has just said so.
 fn cannot_be_since<G: Guards>(world: &World<G>, id: PeerId) -> Option<Micros> {
     let peer = &world.peers[&id];
-    let since = peer.suits_since.max(peer.froze.unwrap_or_default());
-    (peer.suitable == CanBeHost::NotYet && since + KNOWN_WITHIN <= world.now).then_some(since)
+    let stays = peer.flag.along == Along::NotByFlag;
+    let said = match peer.suitable {
+        CanBeHost::NotYet if stays => peer.suits_since.min(peer.flag.since),
+        CanBeHost::NotYet => peer.suits_since,
+        CanBeHost::Yes if stays => peer.flag.since,
+        CanBeHost::Yes => return None,
+    };
+    let since = said.max(peer.froze.unwrap_or_default());
+    (since + KNOWN_WITHIN <= world.now).then_some(since)
 }
 
 /// A host names who is to follow it.

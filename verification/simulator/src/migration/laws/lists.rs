@@ -72,6 +72,7 @@ pub(super) fn is_expected<G: Guards>(world: &World<G>) -> Result<(), Broken> {
         let is_judged = goes_by_it && session.view() == of_host.view() && session.stamp() == of_host.stamp();
         // Whoever has just gone some know of sooner than others.
         let is_judged = is_judged && next.is_none_or(|next| running.contains(&next));
+        let is_judged = is_judged && session.migrates() == of_host.migrates();
         let anticipated = session.anticipated();
         ensure(!is_judged || anticipated == next, "I6: who have one list expect the same one next", || {
             format!("{id} expects {anticipated:?}, by the list of {host} it is {next:?}")
@@ -101,13 +102,13 @@ pub(super) fn at_rest<G: Guards>(world: &World<G>) -> Result<(), Broken> {
     is_expected(world)
 }
 
-/// Who comes first by seed 000, and by what CRYENGINE 5.1 does; whoever votes before whoever only plays.
+/// Who comes first by seed 000, and by what CRYENGINE 5.1 does; whoever votes before whoever only plays. Nobody does for whoever would not go along.
 fn first<G: Guards>(session: &Session<G>, scenario: &Scenario) -> Option<PeerId> {
     let (roster, view, leader) = (&session.roster().members, &session.view().members, session.leader());
     let kicked = &session.roster().kicked;
     let may = |(peer, entry): &(&PeerId, &Entry)| {
         let plays = roster.contains_key(peer) && !kicked.contains(peer);
-        entry.hint.can_be_host == CanBeHost::Yes && **peer != leader && plays
+        entry.hint.can_be_host == CanBeHost::Yes && **peer != leader && plays && session.migrates()
     };
     let votes = |peer: PeerId| match scenario.arbiter {
         Arbiter::Lobby => true,
