@@ -45,7 +45,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use mainstay_lobby::Takeover;
 use mainstay_migration::{
     Acting, Arbiter, Body, Cause, End, Epoch, Failure, Guards, Level, Message, Outcome, PeerId, Report,
-    Stamp, Standing, StateId, Tick, WithoutMajority,
+    Session, Stamp, Standing, StateId, Tick, WithoutMajority,
 };
 
 use self::actors::Actors;
@@ -211,6 +211,11 @@ impl Oracle {
     /// It dies, or its session ends.
     pub(super) fn goes(&mut self, peer: PeerId, now: Micros) {
         self.troubles.goes(peer, now);
+    }
+
+    /// It does not go along.
+    pub(super) fn parts<G: Guards>(&mut self, id: PeerId, session: &Session<G>) {
+        self.states.parts(id, session);
     }
 
     /// It stood still until now, or says what is not so.

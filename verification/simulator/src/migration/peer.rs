@@ -542,7 +542,12 @@ impl<G: Guards> World<G> {
             }
             Output::Ended(end) => {
                 self.say(id, |_| format!("ends: {end:?}"));
-                self.counts.stayed += u64::from(end == mainstay_migration::End::HostLost);
+                if end == mainstay_migration::End::HostLost {
+                    self.counts.stayed += 1;
+                    if let Life::In(session) = &self.peers[&id].life {
+                        self.oracle.parts(id, session);
+                    }
+                }
                 if end == mainstay_migration::End::Left && self.oracle.has_ever_led(id) {
                     self.oracle.gives(self.now);
                 }

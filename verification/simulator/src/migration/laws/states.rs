@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use mainstay_migration::{
-    Beat, Body, Epoch, Guards, Handover, Leads, Level, Message, PeerId, Stamp, StateId, Tick,
+    Beat, Body, Epoch, Guards, Handover, Leads, Level, Message, PeerId, Session, Stamp, StateId, Tick,
 };
 
 use super::super::World;
@@ -34,6 +34,18 @@ pub(super) struct States {
     handed_over: Option<Tick>,
     /// What a host stands still with, by that host.
     handing: BTreeMap<PeerId, Handing>,
+    /// What those held last who did not go along.
+    stayed: BTreeMap<PeerId, Stayed>,
+}
+
+/// Who did not go along is over, and was with the next host before.
+#[derive(Debug, Clone, Copy)]
+struct Stayed {
+    held: StateId,
+    host: PeerId,
+    stamp: Stamp,
+    /// Under which it had come in.
+    since: Stamp,
 }
 
 /// A host gives its session to another.
@@ -85,6 +97,13 @@ impl States {
             let (to, epoch, state) = (*to, message.stamp.epoch, *state);
             self.handing.insert(host, Handing { to, epoch, state, since: now, led: Led::NotYet });
         }
+    }
+
+    /// It does not go along, and its session is over now.
+    pub(super) fn parts<G: Guards>(&mut self, id: PeerId, session: &Session<G>) {
+        let Some(channel) = session.roster().members.get(&id) else { return };
+        let (held, host, stamp) = (session.held().id(), session.leader(), session.stamp());
+        self.stayed.insert(id, Stayed { held, host, stamp, since: channel.stamp });
     }
 
     /// It goes on itself.
@@ -247,7 +266,32 @@ fn holders<G: Guards>(world: &World<G>, host: PeerId, stamp: Stamp, state: State
         };
         Some(*id) != forger && held >= state && is_judged
     };
-    world.running().into_iter().filter(holds).collect()
+    let mut holders: Vec<PeerId> = world.running().into_iter().filter(holds).collect();
+    holders.extend(who_stayed(world, host, stamp, state, since));
+    holders
+}
+
+/// Who held it, was with the new host, and did not go along: it had the time to give it what it held.
+fn who_stayed<G: Guards>(
+    world: &World<G>,
+    host: PeerId,
+    stamp: Stamp,
+    state: StateId,
+    since: Micros,
+) -> impl Iterator<Item = PeerId> {
+    let troubles = &world.oracle.troubles;
+    let obeyed_for = |peer: PeerId| world.oracle.obeyed.get(&peer).map_or(0, |since| world.now - since);
+    let forger = world.forger.map(|forger| forger.peer);
+    let held = move |(id, stayed): &(&PeerId, &Stayed)| {
+        let (went, trouble) = troubles.went(**id);
+        let was_wrong = [trouble, troubles.last_with(host), troubles.last_between(**id, host)];
+        let was_well = was_wrong.into_iter().flatten().all(|last| last < since);
+        let is_late = obeyed_for(**id) < HEARD_WITHIN && obeyed_for(host) >= ACCESSION_MAX;
+        let holds = stayed.held.stamp == state.stamp && stayed.held >= state && stayed.since < stamp;
+        let was_there = stayed.host == host && stayed.stamp == stamp && went >= since;
+        holds && was_there && was_well && !is_late && Some(**id) != forger && !world.has_stormed(**id)
+    };
+    world.oracle.states.stayed.iter().filter(held).map(|(id, _)| *id)
 }
 
 /// Whether that one came to its host only as the time was over for which a new host waits: for whoever it has not heard for long that is sooner.
