@@ -29,6 +29,14 @@ pub(super) const CANDIDATE_PATIENCE: Duration = Duration::from_millis(1_000);
 /// How long whoever does not go along stays with a new host: that asks everybody for the newest state for a second, and may have nobody else's; and whoever
 /// has taken its view leaves it a majority.
 const DEPARTS_AFTER: Duration = Duration::from_secs(1);
+/// Who does not go along, with another host for a moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Departure {
+    /// With whom it stays, where that one is host again by then: it was so of another side, or was certified anew.
+    from: PeerId,
+    at: Timestamp,
+}
+
 /// How many epochs can be asked for in vain: one each [`AGAIN`] of a whole budget (30 s) are 150.
 const EPOCHS_AHEAD: u32 = 256;
 
@@ -384,7 +392,7 @@ impl<G: Guards> Session<G> {
 
     /// Whoever did not go along has given the new host what it held.
     pub(super) fn depart(&mut self, now: Timestamp) {
-        if self.departs.is_some_and(|at| at <= now) {
+        if self.departs.is_some_and(|departure| departure.at <= now) {
             self.send_all(&Body::Leave);
             self.end(now, End::HostLost);
         }
@@ -419,9 +427,11 @@ impl<G: Guards> Session<G> {
             }
             // A vacancy is part of the migration that it began; who followed until now begins one.
             let resets = !matches!(self.leadership, Leadership::Vacant(_)) || self.event.is_none();
-            if resets && !self.goes_along(cause) {
-                self.departs.get_or_insert(now + DEPARTS_AFTER);
-            } else if resets && matches!(self.begin_event(now, cause), Begun::No) {
+            let is_back = self.departs.take_if(|departure| departure.from == leader).is_some();
+            let stays = self.departs.is_some() || resets && !self.goes_along(cause);
+            if stays && !is_back {
+                self.departs.get_or_insert(Departure { from: before, at: now + DEPARTS_AFTER });
+            } else if resets && !is_back && matches!(self.begin_event(now, cause), Begun::No) {
                 return;
             }
         }

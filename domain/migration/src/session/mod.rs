@@ -65,6 +65,7 @@ pub use chain::Telling;
 use contact::{Contact, Presence};
 use doubt::Doubt;
 use early::Early;
+use elect::Departure;
 pub use event::ENTITIES_MAX;
 use event::Event;
 use fork::{Fork, Heads};
@@ -153,8 +154,8 @@ pub struct Session<G: Guards = Guarded> {
     better: Better,
     /// When the session last began to move, as this peer lived through it.
     moved: Option<Timestamp>,
-    /// Until when it stays with a host that it does not go along with.
-    departs: Option<Timestamp>,
+    /// While it is with a host that it does not go along with.
+    departs: Option<Departure>,
     /// Whether the game was told to step.
     acting: Acting,
     /// Until when it keeps a state of another side for its side's host.

@@ -80,7 +80,11 @@ pub(super) fn ended<G: Guards>(world: &World<G>, id: PeerId, end: &End) -> Resul
     if *end != End::HostLost {
         return Ok(());
     }
-    ensure(may_stay(world, id), "nobody's game is over for want of its host that would have gone along", || id)
+    ensure(
+        may_stay(world, id),
+        "nobody's game is over for want of its host that would have gone along",
+        || id,
+    )
 }
 
 /// Whether it would not have gone along lately, or whoever was host then would not have.
