@@ -25,6 +25,8 @@ const LATELY: Micros = 15_000_000 + BUDGET_MS * 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Obeyed {
     hosts: BTreeMap<PeerId, (PeerId, Micros)>,
+    /// When each had a host last: what is turned while it has none changes nothing of the move that it lives through.
+    had_host: BTreeMap<PeerId, Micros>,
 }
 
 /// Something happened to it.
@@ -38,6 +40,9 @@ pub(super) fn stays<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), B
     let known = world.oracle.obeyed_hosts.hosts.get(&id).copied();
     let (before, since) = known.unwrap_or((leader, 0));
     let since = if before == leader { since } else { now };
+    if session.has_host() || session.is_host() {
+        world.oracle.obeyed_hosts.had_host.insert(id, now);
+    }
     world.oracle.obeyed_hosts.hosts.insert(id, (leader, since));
     let peer = &world.peers[&id];
     let stayed = peer.flag.along == Along::NotByFlag && peer.flag.since + KNOWN_WITHIN <= since;
@@ -54,7 +59,8 @@ pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> R
     }
     let flag = world.peers[&id].flag;
     let is_given = world.oracle.given.is_some_and(|given| given + GIVEN_MAX >= world.now);
-    let was_off = flag.along == Along::NotByVariable && flag.since + KNOWN_WITHIN <= world.now;
+    let had_host = world.oracle.obeyed_hosts.had_host.get(&id).copied().unwrap_or_default();
+    let was_off = flag.along == Along::NotByVariable && flag.since + KNOWN_WITHIN <= had_host;
     ensure(
         !was_off || is_given || world.has_stormed(id),
         "whoever does not go along is nobody's successor",
