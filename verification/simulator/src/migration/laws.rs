@@ -542,6 +542,9 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
     let is_held_up = lied_to.values().any(|times| *times > 2);
     let held_up = if is_held_up { HELD_UP_MAX } else { 0 };
     let running = world.running();
+    // Whoever is left alone by those who did not go along is one of two.
+    let gone = survivors.iter().filter(|id| flags::may_stay(world, **id)).count();
+    let left_alone = gone > 0 && survivors.len() - gone == 1;
     for id in survivors.iter().filter(|id| running.contains(id) && !flags::may_stay(world, **id)) {
         let is_fork = world.peers[id].session().is_some_and(|session| session.stamp().fork > 0);
         let limit = match (survivors.len(), world.scenario.arbiter) {
@@ -549,6 +552,7 @@ pub(super) fn stands_firm<G: Guards>(world: &mut World<G>) -> Result<(), Broken>
             (_, Arbiter::Majority) if is_fork => GAP_OF_FORK_MAX,
             (1, Arbiter::Majority) => GAP_OF_TWO_MAX,
             (_, Arbiter::Lobby) if world.scenario.takeover == Takeover::Strict => LOBBY_LEASE + GAP_MAX,
+            _ if left_alone => GAP_OF_TWO_MAX,
             _ => GAP_MAX,
         } + held_up;
         let gap = resumed.get(id).map(|resumed| resumed - at);
