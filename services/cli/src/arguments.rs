@@ -155,7 +155,7 @@ pub struct PeersArguments {
     #[arg(long, value_name = "URL", conflicts_with = "lan")]
     pub lobby: Option<String>,
     /// Certificates (PEM) of the authorities that alone vouch for it over https; else whom this system trusts
-    #[arg(long, value_name = "FILE", requires = "lobby")]
+    #[arg(long, value_name = "FILE", requires = "lobby", conflicts_with = "lan")]
     pub lobby_ca: Option<PathBuf>,
     /// Make the host go away, tell of it, and end
     #[arg(long, value_enum)]

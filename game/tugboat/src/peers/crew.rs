@@ -20,6 +20,8 @@ const DURABLE_LAG_MAX: u64 = 20;
 const LINES_MAX: usize = 1_024;
 /// How long a player has to leave before its process is killed: a host has four seconds to hand over, and then six for its last words.
 const LEAVES_WITHIN: Duration = Duration::from_secs(12);
+/// What is waited for when a host has gone.
+const MOVES: &str = "the session goes on under another host";
 /// How often a process that is to end is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -223,11 +225,24 @@ impl Crew {
     /// # Errors
     /// Where it takes too long, or players leave.
     pub fn moved(&mut self, before: Stamp) -> Result<Vec<(usize, Value)>, CrewError> {
+        let moves = self.moved_by(before, Instant::now() + PATIENCE)?;
+        moves.ok_or_else(|| late(MOVES, PATIENCE, &self.players))
+    }
+
+    /// The same, or `None` where they do not until then.
+    ///
+    /// # Errors
+    /// Where players leave.
+    pub fn moved_by(
+        &mut self,
+        before: Stamp,
+        until: Instant,
+    ) -> Result<Option<Vec<(usize, Value)>>, CrewError> {
         let moves = |players: &[Player]| -> Vec<(usize, Option<Value>)> {
             let playing = players.iter().enumerate().filter(|(_, player)| player.life == Life::Plays);
             playing.map(|(index, player)| (index, player.move_after(before).cloned())).collect()
         };
-        self.until_all("the session goes on under another host", |players| {
+        let have_moved = self.all_by(MOVES, until, |players| {
             // A host that has itself elected anew stays the host: who comes to it later tells of a later epoch.
             let mut hosts: Vec<Option<String>> = moves(players)
                 .iter()
@@ -236,7 +251,8 @@ impl Crew {
             hosts.dedup();
             matches!(hosts.as_slice(), [Some(_)])
         })?;
-        Ok(moves(&self.players).into_iter().filter_map(|(index, moved)| Some((index, moved?))).collect())
+        let told = |players| moves(players).into_iter().filter_map(|(index, moved)| Some((index, moved?)));
+        Ok(have_moved.then(|| told(&self.players).collect()))
     }
 
     /// Hears what players say until `enough` says so, which is asked after each line; every other line is noted too.
@@ -258,14 +274,26 @@ impl Crew {
     /// # Errors
     /// Where it takes too long, or players leave.
     pub fn until_all(&mut self, what: &str, wanted: impl Fn(&[Player]) -> bool) -> Result<(), CrewError> {
-        let until = Instant::now() + PATIENCE;
+        if self.all_by(what, Instant::now() + PATIENCE, wanted)? {
+            return Ok(());
+        }
+        Err(late(what, PATIENCE, &self.players))
+    }
+
+    /// Whether things stand as wanted by then.
+    fn all_by(
+        &mut self,
+        what: &str,
+        until: Instant,
+        wanted: impl Fn(&[Player]) -> bool,
+    ) -> Result<bool, CrewError> {
         while !wanted(&self.players) {
             if self.line(until).is_none() {
-                return Err(late(what, PATIENCE, &self.players));
+                return Ok(false);
             }
             self.nobody_left(what)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Waits until that one's session is over, and returns its word for it.

@@ -386,6 +386,10 @@ impl Player {
     fn lead(&mut self, stamp: Stamp, state: &State) -> Result<(), ProcessError> {
         let shown = self.seat.shown()?;
         self.present = shown.into_iter().flat_map(|shown| shown.members).map(|(peer, _)| peer).collect();
+        let before = match self.part {
+            Part::Host(_) => self.harbour.tick(),
+            Part::Outside | Part::Member(_) => Tick(0),
+        };
         if let Some(held) = Harbour::of(state.parts()) {
             self.harbour = held;
             self.harbour.take_over(&self.present);
@@ -397,6 +401,7 @@ impl Player {
         self.can_be_host()?;
         self.tell(&json!({
             "event": "leads", "epoch": stamp.epoch.0, "fork": stamp.fork, "fromTick": self.harbour.tick().0,
+            "undone": before.0.saturating_sub(self.harbour.tick().0),
         }))
     }
 
@@ -533,7 +538,12 @@ impl Player {
         match line.split_whitespace().collect::<Vec<_>>().as_slice() {
             [] => Ok(()),
             ["leave"] => self.leave(),
-            ["give-over"] => self.hand_over(Handover::Lobby),
+            ["give-over"] => match self.part {
+                Part::Host(_) => self.hand_over(Handover::Lobby),
+                Part::Outside | Part::Member(_) => {
+                    self.tell(&json!({ "event": "notHost", "line": line, "why": "only the host gives the session to another" }))
+                }
+            },
             ["gather"] => Ok(self.seat.set_phase(GamePhase::Gathering)?),
             ["begin"] => Ok(self.seat.set_phase(GamePhase::Started)?),
             ["open"] => Ok(self.seat.set_joining(Joining::Open)?),

@@ -133,7 +133,7 @@ pub(crate) fn sentence(facts: &Value) -> Option<String> {
         "confirmed" => format!("confirmed (epoch {})", facts["epoch"]),
         "rewritten" => format!("{} rewrote what was played", peer("host")),
         "nobodyBetter" => "nobody would be a better host".to_owned(),
-        "notTaken" | "notSet" | "notListed" | "notSaid" => format!("refused: {}", word("why")),
+        "notTaken" | "notSet" | "notListed" | "notSaid" | "notHost" => format!("refused: {}", word("why")),
         "unknown" => format!("unknown: {}; there are {}", word("line"), word("commands")),
         "over" => format!("the session is over: {}", word("why")),
         _ => return None,
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn what_a_lobby_or_a_level_refuses_is_a_sentence_too() {
-        for event in ["notTaken", "notSet", "notListed", "notSaid"] {
+        for event in ["notTaken", "notSet", "notListed", "notSaid", "notHost"] {
             let facts = serde_json::json!({ "event": event, "why": "too much" });
             assert_eq!(sentence(&facts).as_deref(), Some("refused: too much"), "{event}");
         }

@@ -225,6 +225,19 @@ fn a_host_that_was_stopped_goes_on_where_the_command_is_interrupted() {
     assert!(!is_stopped());
 }
 
+/// A host that thaws before the others are over is waited for where none of them would go along, and both commands say so.
+#[test]
+fn a_host_that_freezes_is_waited_for_where_its_session_does_not_move() {
+    let stays = ["--set", "net_automigrate_host=0"];
+    let demo = Demo::with("2", &stays);
+    let stayed = demo.kill_host(&["--freeze"]);
+    assert_eq!((&stayed["event"], &stayed["how"]), (&json!("stayed"), &json!("freeze")), "{stayed}");
+    drop(demo);
+    let lines = migrations(&[&["--lan", "--players", "2", "--kill-host", "freeze"][..], &stays].concat());
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["event"], "stayed", "{lines:?}");
+}
+
 /// A session that does not go on without its host is over once its members miss that: nobody waits for a move that cannot come.
 #[test]
 fn kill_host_says_that_the_session_has_ended_instead_of_moving() {

@@ -22,8 +22,10 @@ use crate::failure::{Exit, Failure};
 
 /// Where players bind their sockets.
 const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
-/// How long a frozen host stands: long enough for the others to go on without it.
+/// How long a frozen host stands at least: long enough for the others to go on without it.
 const FROZEN_FOR: Duration = Duration::from_secs(4);
+/// And at most, where they do not: whoever would not go along is over after ten seconds.
+const FROZEN_MAX: Duration = Duration::from_secs(8);
 
 /// Who makes the host go away.
 enum Breaks {
@@ -73,9 +75,13 @@ fn play(
     for round in 1..=arguments.times {
         let host = crew.settled()?;
         told.act(&format!("{round}. {}", act(how)))?;
-        let mut moved = break_host(crew, host, how)?;
-        moved["how"] = how.word().into();
-        summarise(told, moved)?;
+        match break_host(crew, host, how)? {
+            Broken::Moved(mut moved) => {
+                moved["how"] = how.word().into();
+                summarise(told, moved)?;
+            }
+            Broken::Stayed(host) => tell_stayed(told, &host)?,
+        }
         stop.check()?;
     }
     Ok(ExitCode::SUCCESS)
@@ -188,31 +194,60 @@ impl From<CrewError> for Failure {
     }
 }
 
+/// What comes of it where a host goes away.
+enum Broken {
+    /// Another took over: what players tell of that.
+    Moved(Value),
+    /// It froze, and was waited for.
+    Stayed(String),
+}
+
 /// Makes the host go away, and waits until everybody else plays on under another.
-fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Value, Failure> {
+fn break_host(crew: &mut Crew, host: usize, how: KillHost) -> Result<Broken, Failure> {
     let before = Stamp::of(&crew.players[host].stands);
     let old_host = crew.players[host].peer.clone();
-    let began = Instant::now();
+    let tell = |crew: &Crew, told: &[(usize, Value)]| {
+        let moves: Vec<&Value> = told.iter().map(|(_, moved)| moved).collect();
+        facts(&old_host, &moves, crew.playing().count())
+    };
     match how {
-        KillHost::PowerCut | KillHost::Freeze => crew.stop(host)?,
-        KillHost::Graceful => crew.ask_to_leave(host)?,
-    }
-    let told = crew.moved(before)?;
-    let moves: Vec<&Value> = told.iter().map(|(_, moved)| moved).collect();
-    let mut moved = facts(&old_host, &moves, crew.playing().count());
-    match how {
-        KillHost::PowerCut => crew.bury(host)?,
+        KillHost::PowerCut => {
+            crew.stop(host)?;
+            let told = crew.moved(before)?;
+            let moved = tell(crew, &told);
+            crew.bury(host)?;
+            Ok(Broken::Moved(moved))
+        }
+        KillHost::Graceful => {
+            crew.ask_to_leave(host)?;
+            let told = crew.moved(before)?;
+            Ok(Broken::Moved(tell(crew, &told)))
+        }
         KillHost::Freeze => {
+            let began = Instant::now();
+            crew.stop(host)?;
+            let told = crew.moved_by(before, began + FROZEN_MAX)?;
+            let moved = told.map(|told| tell(crew, &told));
             crew.hear_until(began + FROZEN_FOR);
             crew.thaw(host)?;
             crew.settled()?;
+            let Some(mut moved) = moved else { return Ok(Broken::Stayed(old_host)) };
             // What it had been told was safe while it was host it alone can tell.
             let own = crew.players[host].move_after(before).and_then(|it| it["ackedLost"].as_u64());
             moved["ackedLost"] = json!(moved["ackedLost"].as_u64().max(own));
+            Ok(Broken::Moved(moved))
         }
-        KillHost::Graceful => {}
     }
-    Ok(moved)
+}
+
+/// A session that does not move waits for its host.
+fn tell_stayed(told: &Told, host: &str) -> Result<(), Failure> {
+    let words = format!(
+        "nobody took over from {}: the others waited for it, and play on under it\n          \
+         (their sessions do not move, or move later than it came back)",
+        short(host)
+    );
+    told.say("stayed", json!({ "host": host, "how": KillHost::Freeze.word() }), &words)
 }
 
 /// One JSON line, or three for people: who took over, the gap, what was lost.

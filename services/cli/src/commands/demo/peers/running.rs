@@ -9,13 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mainstay_journal::durable;
-use mainstay_tugboat::peers::crew::{Crew, Life, PATIENCE, Player, Stamp};
+use mainstay_tugboat::peers::crew::{Crew, Life, PATIENCE, Player, Stamp, text};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::stop::Stop;
-use super::{FROZEN_FOR, act, facts, summarise};
+use super::{FROZEN_FOR, FROZEN_MAX, act, facts, short, summarise, tell_stayed};
 use crate::arguments::{KillHost, Output};
 use crate::commands::demo::told::Told;
 use crate::failure::{Exit, Failure};
@@ -76,7 +76,8 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
             left = Some(newest.who);
             file.write(&note(crew, host, &last, left.as_deref()))?;
         }
-        let Some((_, line)) = heard else { continue };
+        let Some((index, line)) = heard else { continue };
+        tell_undone(told, &crew.players[index].peer, &line)?;
         let Some(old) = host else {
             host = crew.host();
             if host.is_some() {
@@ -125,6 +126,18 @@ pub fn watch(crew: &mut Crew, told: &Told, stop: &Stop, Own { file, .. }: &Own) 
     Ok(ExitCode::SUCCESS)
 }
 
+/// A host goes on for two sides from what the other one had: what its own had played is undone, though nobody has another host.
+fn tell_undone(told: &Told, host: &str, line: &Value) -> Result<(), Failure> {
+    let Some(ticks) = line["undone"].as_u64().filter(|ticks| line["event"] == "leads" && *ticks > 0) else {
+        return Ok(());
+    };
+    let words = format!(
+        "{} goes on for both sides from what the other one had: {ticks} ticks are undone",
+        short(host)
+    );
+    told.say("undone", json!({ "host": host, "epoch": line["epoch"], "ticks": ticks }), &words)
+}
+
 fn note(crew: &Crew, host: Option<usize>, last: &Value, left: Option<&str>) -> Value {
     let host = host.map(|index| &crew.players[index]);
     // A host that is stopped is not known to be gone.
@@ -163,34 +176,55 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
             KillHost::PowerCut | KillHost::Freeze => Signal::SIGSTOP,
         },
     )?;
-    let moved = next_move(&file, &before, &stop);
-    let over = match how {
-        KillHost::Graceful => Ok(()),
-        KillHost::PowerCut => signal(pid, Signal::SIGKILL),
+    let moved = match how {
+        KillHost::Graceful => moves(&file, &before, &stop).map(Some),
+        KillHost::PowerCut => {
+            let moved = moves(&file, &before, &stop);
+            // Where the demo has ended meanwhile the host went with it.
+            let gone = signal(pid, Signal::SIGKILL);
+            moved.and_then(|moved| gone.map(|()| Some(moved)))
+        }
         KillHost::Freeze => {
+            let moved = next_move(&file, &before, &stop, began + FROZEN_MAX);
             while began.elapsed() < FROZEN_FOR && !stop.is_told() {
                 thread::sleep(LOOK_AGAIN);
             }
-            signal(pid, Signal::SIGCONT)
+            let thawed = signal(pid, Signal::SIGCONT);
+            match moved.and_then(|moved| thawed.map(|()| moved))? {
+                // It may have been about to.
+                None => next_move(&file, &before, &stop, Instant::now() + ALL_WITHIN),
+                Some(moved) => Ok(Some(moved)),
+            }
         }
     };
-    // Where the demo has ended meanwhile the host went with it.
-    let mut moved = moved?;
-    over?;
-    moved["how"] = how.word().into();
-    summarise(&told, moved)?;
+    match moved? {
+        Some(mut moved) => {
+            moved["how"] = how.word().into();
+            summarise(&told, moved)?;
+        }
+        None => tell_stayed(&told, &text(&before["host"], "peer"))?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure> {
-    let until = Instant::now() + PATIENCE;
+/// The move, which is to come.
+fn moves(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure> {
+    next_move(file, before, stop, Instant::now() + PATIENCE)?.ok_or_else(|| {
+        let what = format!("the session has not moved within {} s", PATIENCE.as_secs());
+        Failure::new(Exit::TimedOut, "MS-U042", what)
+            .fix("the command that runs the demo says how its players stand")
+    })
+}
+
+/// The next move that the demo notes, if it does by then.
+fn next_move(file: &File, before: &Value, stop: &Stop, until: Instant) -> Result<Option<Value>, Failure> {
     while Instant::now() < until {
         if stop.is_told() {
             return Err(Failure::new(Exit::Failed, "MS-U043", "interrupted before the session had moved"));
         }
         let now = file.read()?;
         if Stamp::of(&now["last"]) > Stamp::of(&before["last"]) {
-            return Ok(now["last"].clone());
+            return Ok(Some(now["last"].clone()));
         }
         if now["others"] == 0 {
             let what = "the session has ended instead of moving: nobody plays in it any more";
@@ -206,9 +240,7 @@ fn next_move(file: &File, before: &Value, stop: &Stop) -> Result<Value, Failure>
         }
         thread::sleep(LOOK_AGAIN);
     }
-    let what = format!("the session has not moved within {} s", PATIENCE.as_secs());
-    Err(Failure::new(Exit::TimedOut, "MS-U042", what)
-        .fix("the command that runs the demo says how its players stand"))
+    Ok(None)
 }
 
 /// Whether it is a player's process: a number alone may be another program's.
