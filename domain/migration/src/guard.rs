@@ -46,6 +46,8 @@ pub enum Guard {
     SuitabilityOfClaims,
     /// A host that is lost as it gives its session away is missed as any other.
     Givers,
+    /// Whoever does not go along stays with the new host until that has what it holds.
+    Stay,
     /// A state is taken only with its writer's signature.
     Seal,
     /// A message of another session is refused.

@@ -439,6 +439,13 @@ fn without_the_signature_of_a_grant_anybody_renews_a_lease() {
     is_missed_in(plotted::<Lacking>, (Arbiter::Lobby, 1), &[Guard::GrantSignature], "I5");
 }
 
+/// Of four two that would not go along are the standbys of their host, which dies.
+#[test]
+fn without_those_who_stay_for_a_moment_what_they_alone_hold_is_lost() {
+    let law = "I9: what was acknowledged is there while one of its holders lives";
+    is_missed_in(|_, seed, text| few::<Lacking>(seed, text), (Arbiter::Majority, 300), &[Guard::Stay], law);
+}
+
 #[test]
 fn without_the_writers_seal_a_liar_replaces_the_game() {
     is_missed(&[Guard::Seal], "nobody goes on from a state that no host wrote");

@@ -430,7 +430,8 @@ impl<G: Guards> Session<G> {
             let is_back = self.departs.take_if(|departure| departure.from == leader).is_some();
             let stays = self.departs.is_some() || resets && !self.goes_along(cause);
             if stays && !is_back {
-                self.departs.get_or_insert(Departure { from: before, at: now + DEPARTS_AFTER });
+                let stays_for = if G::stands(Guard::Stay) { DEPARTS_AFTER } else { Duration::ZERO };
+                self.departs.get_or_insert(Departure { from: before, at: now + stays_for });
             } else if resets && !is_back && matches!(self.begin_event(now, cause), Begun::No) {
                 return;
             }
