@@ -120,11 +120,15 @@ pub enum Job {
     Invite,
     /// The end of one.
     Withdraw,
+    /// A ticket of a player.
+    Search,
+    /// Its end.
+    Cancel,
 }
 
 impl Asked {
     /// All of it.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Allocate,
         Self::Deallocate,
         Self::Hold,
@@ -140,6 +144,8 @@ impl Asked {
         Self::Work(Job::Revoke),
         Self::Work(Job::Invite),
         Self::Work(Job::Withdraw),
+        Self::Work(Job::Search),
+        Self::Work(Job::Cancel),
     ];
 }
 
@@ -240,6 +246,8 @@ pub struct SeenWork {
     pub account_may_ask: Option<bool>,
     /// The join tokens that are open.
     pub tokens: Vec<String>,
+    /// The tickets that search.
+    pub tickets: Vec<String>,
 }
 
 /// A file of a build.
@@ -281,7 +289,7 @@ pub enum Word {
         asked: Asked,
         /// As it was asked.
         id: String,
-        /// What the answer says: until when a server is held, which version it is, an account as `KEY:SECRET`, a token's id.
+        /// What the answer says: until when a server is held, which version it is, an account as `KEY:SECRET`, a token's id, a ticket's.
         told: Option<String>,
     },
     /// What stands after a start, once all servers and allocations have come to rest.

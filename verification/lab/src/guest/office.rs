@@ -1,5 +1,5 @@
 //! An operator at work until the power goes: files of a build come in pieces and become versions, a build configuration changes,
-//! service accounts and join tokens come and go. After a cut, what is found of it.
+//! service accounts and join tokens come and go, and so does a player who looks for a match. After a cut, what is found of it.
 
 use std::thread::sleep;
 
@@ -12,6 +12,10 @@ use crate::wire;
 
 /// The build that is uploaded, and the build configuration that changes; no fleet has them.
 const NAME: &str = "uploaded";
+
+/// The queue, and who waits in it for a second player, who never comes: for a day, the longest that there is.
+const QUEUE: &str = "/v1/queues/lab";
+const WAITS_SECONDS: u32 = 86_400;
 
 /// An operator.
 pub struct Office<'a> {
@@ -34,6 +38,7 @@ impl<'a> Office<'a> {
         let build = build["buildID"].as_u64().expect("a number");
         let configuration = id_of("build-configurations", "name")
             .unwrap_or_else(|| made("build-configurations", &configuration(build, "first")));
+        product.put(QUEUE, &json!({ "name": "lab", "minMatchSize": 2, "maxMatchSize": 2 }));
         Self { product, build, configuration: configuration["id"].as_u64().expect("a number") }
     }
 
@@ -68,6 +73,7 @@ impl<'a> Office<'a> {
             accounts: names("/v1/service-accounts?limit=1000", "keyId", &is_another),
             account_may_ask: account.map(|account| self.product.may_ask(account)),
             tokens: names("/v1/join-tokens?limit=1000", "id", &|item| item["state"] == "open"),
+            tickets: names(&tickets("?limit=1000"), "id", &|item| item["status"] == "WaitingForMatch"),
         }
     }
 
@@ -194,22 +200,46 @@ impl<'a> Office<'a> {
 
     /// The same for join tokens.
     pub fn invite(&self, stands: &SeenWork) {
-        let mut id = stands.tokens.first().cloned();
+        let make = || made(self.product, "/v1/join-tokens", &json!({}));
+        self.comes_and_goes((Job::Invite, Job::Withdraw), stands.tokens.first(), make, |id| {
+            format!("/v1/join-tokens/{id}")
+        });
+    }
+
+    /// And for the ticket of a player.
+    pub fn search(&self, stands: &SeenWork) {
+        let asked = json!({ "players": [{ "player": "ann" }], "giveUpAfterSeconds": WAITS_SECONDS });
+        let make = || made(self.product, &tickets(""), &asked);
+        self.comes_and_goes((Job::Search, Job::Cancel), stands.tickets.first(), make, |id| {
+            tickets(&format!("/{id}"))
+        });
+    }
+
+    fn comes_and_goes(
+        &self,
+        (comes, goes): (Job, Job),
+        stands: Option<&String>,
+        make: impl Fn() -> Value,
+        path: impl Fn(&str) -> String,
+    ) {
+        let mut id = stands.cloned();
         loop {
             id = match id {
                 Some(id) => {
-                    let path = format!("/v1/join-tokens/{id}");
-                    self.ask(Job::Withdraw, &id, || self.product.delete(&path), |()| None);
+                    self.ask(goes, &id, || self.product.delete(&path(&id)), |()| None);
                     None
                 }
                 None => {
-                    let make = || made(self.product, "/v1/join-tokens", &json!({}));
                     let told = |made: &Value| made["id"].as_str().map(str::to_owned);
-                    self.ask(Job::Invite, "", make, told)["id"].as_str().map(str::to_owned)
+                    self.ask(comes, "", &make, told)["id"].as_str().map(str::to_owned)
                 }
             };
         }
     }
+}
+
+fn tickets(rest: &str) -> String {
+    format!("{QUEUE}/tickets{rest}")
 }
 
 fn made(product: &Product, path: &str, body: &Value) -> Value {

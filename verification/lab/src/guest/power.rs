@@ -88,6 +88,7 @@ pub fn run(seed: u64, boot: u32, syncs: Syncs, account: Option<&str>) {
         scope.spawn(|| office.change(boot));
         scope.spawn(|| office.admit(work));
         scope.spawn(|| office.invite(work));
+        scope.spawn(|| office.search(work));
     });
 }
 

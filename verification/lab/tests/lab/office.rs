@@ -1,4 +1,4 @@
-//! What an operator was promised: files, versions, a command line, service accounts and join tokens.
+//! What an operator was promised: files, versions, a command line, service accounts, join tokens and a player's ticket.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +32,7 @@ pub struct Work {
     asked_line: Option<String>,
     account: Kept,
     token: Kept,
+    ticket: Kept,
     /// The account that was made last, as `KEY:SECRET`.
     pub last_account: Option<String>,
 }
@@ -67,6 +68,7 @@ impl Work {
             Job::Change => self.asked_line = Some(id.to_owned()),
             Job::Admit | Job::Revoke => self.account.pending = Some(Asked::Work(job)),
             Job::Invite | Job::Withdraw => self.token.pending = Some(Asked::Work(job)),
+            Job::Search | Job::Cancel => self.ticket.pending = Some(Asked::Work(job)),
         }
     }
 
@@ -92,6 +94,8 @@ impl Work {
             Job::Invite => self.token = Kept { is: told, pending: None },
             Job::Revoke => self.account = Kept::default(),
             Job::Withdraw => self.token = Kept::default(),
+            Job::Search => self.ticket = Kept { is: told, pending: None },
+            Job::Cancel => self.ticket = Kept::default(),
         }
     }
 
@@ -109,6 +113,7 @@ impl Work {
         assert!(kept, "a build configuration is not what was promised: {seen:?}, and {self:?}");
         self.account.is_kept_by(&seen.accounts, Asked::Work(Job::Admit));
         self.token.is_kept_by(&seen.tokens, Asked::Work(Job::Invite));
+        self.ticket.is_kept_by(&seen.tickets, Asked::Work(Job::Search));
         let key = |account: &String| account.split(':').next().unwrap().to_owned();
         let may_ask = self.last_account.as_ref().map(|account| seen.accounts.contains(&key(account)));
         assert_eq!(seen.account_may_ask, may_ask, "an account is not what was promised: {seen:?}");

@@ -17,7 +17,7 @@ use crate::office::{Kept, Work};
 const SEEDS: [u64; 3] = [1, 2, 3];
 /// What an asker asks, and how many answers it waits for before a cut: as many as the machine was started, so that what is taken
 /// is sometimes its asker's own at the cut and sometimes given back; or one, of what takes long.
-const ASKERS: [(&[Asked], Answers); 8] = [
+const ASKERS: [(&[Asked], Answers); 9] = [
     (&[Asked::Allocate, Asked::Deallocate], Answers::AsStarts),
     (&[Asked::Hold, Asked::Release], Answers::AsStarts),
     (&[Asked::Reserve, Asked::Unreserve], Answers::AsStarts),
@@ -26,6 +26,7 @@ const ASKERS: [(&[Asked], Answers); 8] = [
     (&[Asked::Work(Job::Change)], Answers::AsStarts),
     (&[Asked::Work(Job::Admit), Asked::Work(Job::Revoke)], Answers::AsStarts),
     (&[Asked::Work(Job::Invite), Asked::Work(Job::Withdraw)], Answers::AsStarts),
+    (&[Asked::Work(Job::Search), Asked::Work(Job::Cancel)], Answers::AsStarts),
 ];
 
 /// How many answers an asker waits for.
@@ -202,7 +203,7 @@ fn is_lost(seen: &SeenAllocation) -> bool {
 /// play on or have ended as lost with their machine; holds, to the second, since a hold "does
 /// not expire automatically" when "the server exits itself" (seed 003); reservations, which end with their processes; and what an
 /// operator did: files that came whole or in part, whose uploads go on from there, versions with every byte of them, a build
-/// configuration, service accounts, which may ask as before, and join tokens.
+/// configuration, service accounts, which may ask as before, and join tokens. And issue 4's ticket of a player, which searches or is cancelled.
 #[test]
 fn everything_acknowledged_outlives_power_cuts() {
     let Some(lab) = Lab::new() else { return };
