@@ -57,7 +57,9 @@ impl<G: Guards> Session<G> {
         };
         // On a side without a majority nobody votes; and where it does not move nobody can follow.
         let may_follow = |peer: &PeerId| self.fork.is_some() || self.can_be_certified(*peer);
-        let successor = successor.filter(|peer| self.migrates() && may_follow(peer));
+        // Where two sides meet one of them is given up, whoever goes along.
+        let may_move = why == Handover::Merge || self.migrates();
+        let successor = successor.filter(|peer| may_move && may_follow(peer));
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         if reign.phase == Phase::Accession {
             // It has no state of its own yet: as soon as it does, that is handed on.
@@ -114,7 +116,8 @@ impl<G: Guards> Session<G> {
         // Another side was the larger one while this host had no majority: now nobody takes its session from it.
         let is_confirmed = why == Handover::Merge && *mandate == Mandate::Confirmed;
         // Its process may have turned it off meanwhile: then nobody follows.
-        let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) || !self.migrates();
+        let may_move = why == Handover::Merge || self.migrates();
+        let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) || !may_move;
         if is_lost && why == Handover::Leaves {
             self.as_host(|reign| reign.leaves_at = Some(now + BEAT));
         }
