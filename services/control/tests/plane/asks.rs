@@ -479,6 +479,27 @@ async fn a_restarted_servers_first_word_is_taken_at_once() {
     assert_eq!((fourth.status, &fourth.body["status"]), (201, &"WaitingForMatch".into()), "{}", fourth.text);
 }
 
+/// Who was matched into a game just before its queue was removed is told to it all the same: they are on their way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_hears_who_comes_also_where_its_queue_is_removed_meanwhile() {
+    let it = Kept::new(2, 4).await;
+    it.agent.runs(it.server, 1).await;
+    let game = serde_json::json!({ "queue": "arena", "players": [{ "player": "alice" }], "places": 1 });
+    let open = stands(&it.says(1, 1, game.clone()).await);
+    assert_eq!(open["ticket"]["status"], "WaitingForMatch");
+    let bob = serde_json::json!({ "players": [{ "player": "bob" }], "giveUpAfterSeconds": 600 });
+    assert_eq!(it.world.post("/v1/queues/arena/tickets", &bob).await.status, 201);
+    assert_eq!(it.world.delete("/v1/queues/arena").await.status, 204);
+    let filled = stands(&it.says(2, 1, game.clone()).await);
+    assert_eq!(filled["ticket"]["id"], open["ticket"]["id"]);
+    let players = filled["match"]["players"].as_array().unwrap();
+    assert!(players.iter().any(|player| player["player"] == "bob"), "{filled}");
+    // Nobody else is found.
+    let mut heard = game;
+    heard["known"] = open["ticket"]["id"].clone();
+    assert_eq!(refusal(&it.says(3, 1, heard).await), (Refusal::Unknown, "MS-M002"));
+}
+
 /// What a game cannot be told otherwise: each no of its queue in its own kind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_fit_a_queue_is_refused_by_its_kind() {

@@ -28,7 +28,7 @@ use super::super::access::Caller;
 use super::super::failure::{Failure, Native};
 use super::{fresh_id, in_order, keyed, keyed_id};
 use crate::declare::named;
-use crate::queues::{OpenQueue, Sent};
+use crate::queues::{OpenQueue, Running, Sent};
 
 pub(super) use self::asking::Asking;
 pub(crate) use self::kept::keep;
@@ -51,6 +51,11 @@ const TITLE: &str = "title";
 
 fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
     app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())
+}
+
+/// The same, or one that was removed a short while ago: for calls about one ticket or match.
+async fn kept_of(app: &App, name: &str) -> Result<Running, Native> {
+    Ok(app.queues.kept(name).await?.ok_or_else(|| Failure::no_queue(name))?)
 }
 
 /// The id of a ticket that is asked for.

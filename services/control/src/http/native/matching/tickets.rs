@@ -21,10 +21,10 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    Asking, OfPlayer, PLAYERS, Whose, events, free, new_ticket, player_named, queue_of, sent_teamless,
+    Asking, OfPlayer, PLAYERS, Whose, events, free, kept_of, new_ticket, player_named, queue_of, sent_teamless,
     ticket_for, ticket_made, ticket_of,
 };
-use crate::queues::{OpenQueue, members};
+use crate::queues::{Running, members};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -201,7 +201,7 @@ async fn cancel(
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
     let asking = Asking::by_anybody(&app, &app.caller(&headers)?, Permission::Match).await?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let (queue, ticket) = (kept_of(&app, &name).await?, ticket_of(&ticket)?);
     asking.cancels(&name, &ticket.to_string())?;
     let caller = asking.asker().clone();
     // For a player there are no backfill tickets (seed 004).
@@ -338,7 +338,7 @@ async fn renew(
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
     let asking = Asking::by_servers(&app, &app.caller(&headers)?, Permission::Match).await?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let (queue, ticket) = (kept_of(&app, &name).await?, ticket_of(&ticket)?);
     asking.renews(&name, ticket)?;
     queue.ask(Command::RenewBackfill { ticket, caller: asking.asker().clone() }).await??;
     Ok(StatusCode::NO_CONTENT)
@@ -349,9 +349,9 @@ async fn looks_at<'a>(
     app: &'a App,
     headers: &HeaderMap,
     (name, ticket): (&str, &str),
-) -> Result<(Asking<'a>, OpenQueue, TicketId), Native> {
+) -> Result<(Asking<'a>, Running, TicketId), Native> {
     let asking = Asking::by_anybody(app, &app.caller(headers)?, Permission::Read).await?;
-    let (queue, ticket) = (queue_of(app, name)?, ticket_of(ticket)?);
+    let (queue, ticket) = (kept_of(app, name).await?, ticket_of(ticket)?);
     asking.polls(name, ticket)?;
     Ok((asking, queue, ticket))
 }
