@@ -655,10 +655,17 @@ async fn a_region_that_was_taken_out_of_a_fleet_is_none_that_players_can_be_matc
     for player in ["ann", "ben"] {
         made.push(ticket(&tickets(&world, &asked(player, both.clone())).await));
     }
+    let admin = basic(ADMIN);
+    let keyed = async |asked: &Value| world.keyed("/v1/queues/q/tickets", &admin, "lost", asked).await;
+    let before = keyed(&asked("eve", json!([tokyo]))).await;
+    assert_eq!(before.status, 201, "{}", before.text);
     let matched = world.eventually(&made[1], |it| it["status"] == "Matched").await;
     let id = matched["matchId"].as_str().unwrap();
     let formed = world.get(&format!("/v1/queues/q/matches/{id}")).await.body;
     assert_eq!(formed["regions"].as_array().map(Vec::len), Some(1), "{formed}");
+    // Who lost the answer to what was asked before is told what was made, by its key.
+    let again = keyed(&asked("eve", json!([tokyo]))).await;
+    assert_eq!((again.status, &again.body["id"]), (201, &before.body["id"]), "{}", again.text);
     world.shutdown().await;
 }
 

@@ -21,8 +21,8 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    Asking, OfPlayer, PLAYERS, Whose, events, free, kept_of, new_ticket, player_named, queue_of, sent_teamless,
-    ticket_for, ticket_made, ticket_of,
+    Asking, OfPlayer, PLAYERS, Whose, events, free, kept_of, made_before, new_ticket, player_named, queue_of,
+    sent_teamless, ticket_for, ticket_of,
 };
 use crate::queues::{Running, members};
 
@@ -59,6 +59,9 @@ async fn make(
     let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let queue = queue_of(&app, &name)?;
     let new = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
+    if let Some(before) = made_before(&asking, &queue, &name, new).await? {
+        return Ok((StatusCode::CREATED, Json(before)).into_response());
+    }
     let give_up_after = asked.give_up_after_seconds;
     let players = sent_teamless(PLAYERS, asked.players)?;
     let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
@@ -74,7 +77,7 @@ async fn make(
                 give_up_after,
                 form,
             };
-            ticket_made(&asking, of, new, &players, command).await?
+            ticket_for(&asking, of, &players, command).await?
         }
         (_, [one], _) => {
             let command = |mut players: Vec<Seated>, form| Command::CreateTicket {
@@ -85,7 +88,7 @@ async fn make(
                 give_up_after,
                 form,
             };
-            ticket_made(&asking, of, new, &players, command).await?
+            ticket_for(&asking, of, &players, command).await?
         }
         (Asker::Player(_), several, []) => {
             let detail = format!("`players` has {}: a player makes a ticket for itself", several.len());
