@@ -136,13 +136,7 @@ async fn attempt(
     let own = queue_of(&app, &name)?.read(|queue, _| queue.spec().cloned()).await?;
     let own = own.ok_or_else(|| Failure::no_queue(&name))?;
     let spec = match asked.configuration {
-        Some(mut configuration) => {
-            // They are tried, whatever queue they were written for.
-            if let Some(written) = configuration.get_mut("Name") {
-                *written = name.clone().into();
-            }
-            Arc::new(queues::spec(configuration, &name, &app.queues)?)
-        }
+        Some(configuration) => Arc::new(queues::tried(configuration, &name, &app.queues)?),
         None => own,
     };
     let parties: Vec<(TicketId, PartyView)> =
