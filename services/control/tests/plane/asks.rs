@@ -591,6 +591,34 @@ async fn a_hosted_process_backfills_by_playfabs_calls() {
     let of = serde_json::json!({ "MatchId": filled.body["data"]["MatchId"], "QueueName": "arena" });
     let formed = call("GetMatch", &of).await;
     assert_eq!(formed.body["data"]["Members"].as_array().unwrap().len(), 2, "{}", formed.text);
+/// Whoever asks whose a token is makes a call of its own: the title keeps no game from anything, nor a game the title.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_titles_looks_at_a_games_token_are_none_of_its_calls() {
+    let it = Kept::new(2, 2).await;
+    it.agent.runs(it.server, 1).await;
+    let bearer = it.token(1).await;
+    let title = crate::playfab::title_token(&it.world).await;
+    let body = serde_json::json!({ "EntityToken": bearer.strip_prefix("Bearer ").unwrap() });
+    let looks = async || {
+        let shown = [("x-entitytoken", title.as_str())];
+        crate::playfab::post(&it.world, "/Authentication/ValidateEntityToken", &shown, &body).await
+    };
+    let none = format!("/v1/queues/arena/tickets/{}", id(5));
+    let calls = async || it.call("GET", &none, &bearer, serde_json::json!({})).await;
+    let mut last = looks().await;
+    for _ in 0..400 {
+        if last.status == 429 {
+            break;
+        }
+        assert_eq!(last.status, 200, "{}", last.text);
+        last = looks().await;
+    }
+    assert_eq!((last.status, &last.body["errorCode"]), (429, &serde_json::json!(1199)), "{}", last.text);
+    for _ in 0..200 {
+        assert_eq!(calls().await.status, 404, "the game has called nobody yet");
+    }
+}
+
     assert_eq!(formed.body["data"]["ServerDetails"]["IPV4Address"], "192.0.2.1");
     // Over the native face it watches its own, and no ticket of players.
     let own = format!("/v1/queues/arena/tickets/{}/events", made.body["data"]["TicketId"].as_str().unwrap());
