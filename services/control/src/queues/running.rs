@@ -8,9 +8,9 @@ use mainstay_journal::ShardName;
 use mainstay_matchmaking::{Command, Queue};
 use mainstay_runtime::{Growth, Handle, Reply};
 
-use super::Rules;
 use super::passes::Passes;
 use super::watched::Watched;
+use super::{QUEUES_MAX, Rules};
 
 /// A queue's shard.
 #[derive(Debug, Clone)]
@@ -88,25 +88,33 @@ impl<K: Ord + Clone, V: Clone> Listed<K, V> {
     }
 }
 
-/// Ends the shards of removed queues that owe nobody anything, so that others have their places: those that can still be asked about one by
-/// one, and only where there is no other. Who sets such a queue again has it as the journal kept it.
+/// Ends the shards of removed queues that owe nobody anything, so that others have their places: those that can still be asked about only where
+/// there is no room otherwise. Who sets such a queue again has it as the journal kept it.
 pub(super) async fn let_go(shards: &Listed<ShardName, Running>) -> Result<(), mainstay_runtime::Error> {
-    let (mut going, mut asked_about) = (Vec::new(), None);
+    let mut asked_about = Vec::new();
     for (name, running) in &*shards.now() {
         match running.wanted().await? {
             Wanted::Works => {}
-            Wanted::AskedAbout => asked_about = Some((name.clone(), running.clone())),
-            Wanted::ByNobody => going.push((name.clone(), running.clone())),
+            Wanted::AskedAbout => asked_about.push((name.clone(), running.clone())),
+            Wanted::ByNobody => end(shards, name, running).await?,
         }
     }
-    if going.is_empty() {
-        going.extend(asked_about);
-    }
-    for (name, running) in going {
-        shards.change(|shards| shards.remove(&name));
-        running.shard.drain().await?;
+    for (name, running) in asked_about {
+        if shards.now().len() < QUEUES_MAX {
+            break;
+        }
+        end(shards, &name, &running).await?;
     }
     Ok(())
+}
+
+async fn end(
+    shards: &Listed<ShardName, Running>,
+    name: &ShardName,
+    running: &Running,
+) -> Result<(), mainstay_runtime::Error> {
+    shards.change(|shards| shards.remove(name));
+    running.shard.drain().await
 }
 
 /// What a command does to the size of what is stored.
