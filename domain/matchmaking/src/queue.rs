@@ -193,6 +193,13 @@ impl Queue {
         self.spec.is_none() && self.open == 0 && self.holds.is_empty() && self.undos.is_empty()
     }
 
+    /// Whether something that ended in it can still be asked about.
+    #[must_use]
+    pub fn is_asked_about(&self, now: Timestamp) -> bool {
+        let last = [self.ended.back().map(|(at, _)| *at), self.formed.back().map(|(at, _)| *at)];
+        last.into_iter().flatten().any(|at| is_kept(Some(at), now))
+    }
+
     /// An ordinary ticket: one that is open, or ended a short while ago. Time alone decides, whether or not anything has happened since.
     pub(crate) fn kept_ticket(&self, id: &TicketId, now: Timestamp) -> Option<&Arc<Ticket>> {
         self.tickets.get(id).filter(|ticket| is_kept(ticket.stage.ended(), now))
@@ -204,12 +211,8 @@ impl Queue {
     }
 
     /// Of a session, the backfill ticket that was matched next after the one whose match its game knows.
-    pub(crate) fn next_filled(
-        &self,
-        session: ClaimId,
-        known: Option<TicketId>,
-        now: Timestamp,
-    ) -> Option<TicketId> {
+    #[must_use]
+    pub fn next_filled(&self, session: ClaimId, known: Option<TicketId>, now: Timestamp) -> Option<TicketId> {
         let filled = self.filled.get(&session)?;
         let kept = || filled.iter().filter(|(at, _)| is_kept(Some(*at), now));
         let after = kept().skip_while(|(_, ticket)| Some(*ticket) != known).nth(1);

@@ -4,7 +4,7 @@
 
 use std::hash::Hash;
 
-use mainstay_core::{Tenure, Timestamp};
+use mainstay_core::{ServerId, Tenure, Timestamp};
 use mainstay_matchmaking::{Caller, Entity};
 
 use crate::limiter::{Exceeded, Limit};
@@ -37,6 +37,8 @@ const STATISTICS: u32 = 6;
 const CANCELLATIONS: u32 = 10;
 /// Objects stored or read a minute by one entity, or by the title, for one entity.
 const OBJECTS: u32 = 30;
+/// Looks by the title at the token of one game server hosted here, a minute: as many as that server's own calls. Each asks its fleet.
+const TOKENS: u32 = 300;
 /// Logins a minute of one address, where players log in by themselves: every player of a machine in the making comes from one.
 const LOGINS: u32 = 3_000;
 /// Logins a minute that one address vouches for by the title's secret: a studio's backend logs all its players in, a thousand a second.
@@ -62,6 +64,8 @@ pub(crate) struct Allowance {
     cancellations: Limit,
     /// Objects, by entity.
     objects: Limit,
+    /// The title's looks at tokens, by game server.
+    tokens: Limit,
     /// Logins, by address.
     pub(crate) logins: Limit,
     /// Logins that the title vouches for, by address.
@@ -87,6 +91,7 @@ impl Allowance {
             statistics: Limit::new("looks at a queue's statistics", STATISTICS),
             cancellations: Limit::new("cancellations", CANCELLATIONS),
             objects: Limit::new("calls about one entity's objects", OBJECTS),
+            tokens: Limit::new("looks at the token of one game server", TOKENS),
             logins: Limit::new("logins of one address", LOGINS),
             vouched_logins: Limit::new("logins vouched for from one address", VOUCHED_LOGINS),
             title_tokens: Limit::new("tokens of the title", TITLE_TOKENS),
@@ -105,6 +110,11 @@ impl Allowance {
         now: Timestamp,
     ) -> Result<(), Exceeded> {
         self.objects.charge([(by, of)], now)
+    }
+
+    /// The title asks whose a token is, which is that of a game server hosted here.
+    pub(crate) fn about_token(&self, server: ServerId, now: Timestamp) -> Result<(), Exceeded> {
+        self.tokens.charge([server], now)
     }
 
     /// These players come to be in a ticket.
@@ -242,7 +252,7 @@ impl<'a> Asked<'a> {
 
 #[cfg(test)]
 mod tests {
-    use mainstay_core::{ClaimId, FleetNumber, ServerId};
+    use mainstay_core::{ClaimId, FleetNumber};
 
     use super::*;
 
@@ -300,6 +310,9 @@ mod tests {
                 "{by:?}: nobody uses up another's"
             );
         }
+        let token_of = |server| ServerId::of(FleetNumber::new(1).expect("a number"), server);
+        assert_eq!(at_once(|| limits.about_token(token_of(1), at(0))), 300);
+        assert_eq!(at_once(|| limits.about_token(token_of(2), at(0))), 300, "each server by itself");
         assert_eq!(at_once(|| limits.wrong_secrets.charge([1], at(0))), 30);
         assert_eq!(at_once(|| limits.logins.charge([1], at(0))), 3_000);
         assert_eq!(at_once(|| limits.title_tokens.charge([()], at(0))), 6_000);

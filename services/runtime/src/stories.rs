@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mainstay_core::Timestamp;
 use mainstay_journal::stored::Stored;
-use mainstay_journal::{Living, ShardName};
+use mainstay_journal::{Living, ShardName, Source};
 
 use crate::shard::{Handle, Runnable};
 
@@ -76,6 +76,13 @@ impl Stories {
                 None
             }
         }
+    }
+
+    /// By whose state a shard's journal is made short: its own, where it tells it, and else this empty one, which takes what is stored.
+    /// Waits as [`Stories::of`] does.
+    #[must_use]
+    pub fn source<F>(&self, name: &ShardName, empty: F) -> Source<F> {
+        self.of(name).map_or_else(|| Source::Stored(empty), Source::Living)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ShardName, Teller>> {

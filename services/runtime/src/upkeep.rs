@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mainstay_journal::history::{History, HistoryError, Pruned, Retention, Told};
 use mainstay_journal::{
-    COMPACT_EVENTS_MIN, Cause, Compacted, Compactor, Fold, Journal, Reader, ShardName, Source, TurnRecord,
+    COMPACT_EVENTS_MIN, Cause, Compacted, Compactor, Fold, Journal, Reader, ShardName, TurnRecord,
 };
 
 use crate::clock::Clock;
@@ -178,8 +178,7 @@ impl<R: Reader, J: Journal + Clone> Rounds<R, J> {
         };
         for shard in shards {
             let Some(fold) = (self.empty)(&shard) else { continue };
-            let source = || self.stories.of(&shard).map_or_else(|| Source::Stored(fold), Source::Living);
-            match self.compactor.compact(&shard, source) {
+            match self.compactor.compact(&shard, || self.stories.source(&shard, fold)) {
                 Ok(Compacted::NotDue { .. }) => {}
                 Ok(Compacted::Done { covers_below, chunks }) => {
                     tracing::info!(%shard, %covers_below, chunks, "the journal is short again");

@@ -72,6 +72,39 @@ fn the_same_again_finds_its_ticket_and_something_else_does_not() {
     }
 }
 
+/// A repeat is judged by nothing: the first answer is told whatever its queue has come to ask since.
+#[test]
+fn the_same_again_is_answered_also_where_it_would_be_refused_by_now() {
+    let mut world = World::new(spec(3, 6, Vec::new()));
+    let two = |ticket| Command::CreateServerTicket {
+        ticket,
+        caller: Caller::Title,
+        creator: Entity::new("title", "ABCD").unwrap(),
+        members: vec![member("a", &[]), member("b", &[])],
+        give_up_after: 600,
+        form: 1,
+    };
+    let large = |ticket| Command::CreateBackfill {
+        ticket,
+        caller: Caller::Title,
+        members: ["c", "d", "e", "f"].map(|name| seated(name, "", &[])).to_vec(),
+        server: ServerDetails::default(),
+        places: None,
+        give_up_after: 600,
+        terms: Terms::default(),
+        form: 1,
+    };
+    for (key, make) in [(7, &two as &dyn Fn(TicketId) -> Command), (8, &large)] {
+        assert_eq!(world.run(make(named(key, 4))), Ok(Answer::Ticket(named(key, 4))));
+    }
+    let smaller = Declared { max_ticket_size: Some(1), ..declared(3, 3, Vec::new()) };
+    world.run(Command::Configure(Arc::new(QueueSpec::new(smaller).unwrap()))).unwrap();
+    for (key, make) in [(7, &two as &dyn Fn(TicketId) -> Command), (8, &large)] {
+        assert!(world.run(make(named(key + 10, 4))).is_err(), "it would be refused");
+        assert_eq!(world.run(make(named(key, 4))), Ok(Answer::Ticket(named(key, 4))));
+    }
+}
+
 /// "A repeat answers with the same ticket" while that is kept; then it asks for a new one, and so does something else under the key.
 #[test]
 fn a_key_is_free_once_its_ticket_is_forgotten() {

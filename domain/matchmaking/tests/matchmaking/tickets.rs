@@ -279,6 +279,27 @@ fn statistics_are_live_and_shown_to_whom_they_may() {
     assert_eq!((told.players_matching, told.time_to_match), (Some(0), None));
 }
 
+/// A removed queue owes nobody anything, and tells what ended in it for as long as any other, also by its snapshot.
+#[test]
+fn what_ended_in_a_removed_queue_can_be_asked_about_as_in_any() {
+    let mut world = World::new(spec(2, 2, Vec::new()));
+    let matched = world.solo("a", &[]);
+    world.solo("b", &[]);
+    let formed = world.formed()[0].id;
+    let waits = world.solo("c", &[]);
+    world.run(Command::Close).unwrap();
+    for queue in [world.queue.clone(), world.rebuilt(), world.replayed()] {
+        assert!(queue.is_spent() && queue.is_asked_about(world.now));
+        assert_eq!(queue.ticket(matched, &by("a"), world.now).unwrap().stage.ended(), Some(world.now));
+        assert!(queue.ticket(waits, &by("c"), world.now).is_ok());
+        assert!(queue.formed_match(formed, &by("b"), world.now).is_ok());
+    }
+    world.pass(KEPT - Duration::from_millis(1));
+    assert!(world.queue.is_asked_about(world.now));
+    world.pass(Duration::from_millis(1));
+    assert!(!world.queue.is_asked_about(world.now));
+}
+
 /// What ended can be asked about for a while, and is then forgotten.
 #[test]
 fn what_ended_is_forgotten() {

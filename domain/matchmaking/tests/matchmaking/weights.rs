@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use mainstay_core::TicketId;
+use mainstay_matchmaking::Value;
 use mainstay_matchmaking::distance::{Equality, difference, quality, region, set, text, total};
-use mainstay_matchmaking::spec::{Expansion, QueueSpec};
+use mainstay_matchmaking::spec::{Expansion, Missing, QueueSpec, Rule};
 
 use crate::world::{
-    World, fixed, intersection, latencies, number_value, optional, selection, spec, texts,
-    weighted_difference,
+    World, equality, fixed, growing, intersection, latencies, number_value, optional, selection, spec,
+    text as a_text, texts, total as total_rule, weighted_difference,
 };
 
 /// To the two places that are published.
@@ -135,4 +136,53 @@ fn of_two_with_the_same_regions_the_closer_one_is_taken() {
     world.pass(Duration::from_millis(1));
     world.solo("seed", &[latencies(&[("EastUs", 5)]), number_value(10.0)]);
     assert_eq!(world.matched(), [["close", "seed"]]);
+}
+
+/// Whom a seed of skill 10 takes, who came first and was too far from both others until its fifth second: they stand at 0 and 20, and so
+/// never fit each other. Whichever of them came before.
+fn taken_at_five(
+    rules: impl Fn() -> Vec<Rule>,
+    seed: Option<Value>,
+    others: [Option<Value>; 2],
+) -> Vec<String> {
+    let [one, other] = [(0.0, others[0].clone()), (20.0, others[1].clone())];
+    let both = [[("one", &one), ("other", &other)], [("other", &other), ("one", &one)]];
+    let [first, second] = both.map(|candidates| {
+        let mut world = World::new(spec(2, 2, rules()));
+        world.solo("seed", &[number_value(10.0), seed.clone()]);
+        for (name, (skill, value)) in candidates {
+            world.solo(name, &[number_value(*skill), value.clone()]);
+        }
+        world.seconds(4);
+        assert!(world.formed().is_empty());
+        world.seconds(1);
+        world.matched().concat()
+    });
+    assert_eq!(first, second, "the distance decides, and not who came first");
+    first
+}
+
+/// Nobody, and from the fifth second on 10 either way.
+fn later() -> Rule {
+    weighted_difference("skill", 1.0, growing(0.0, 10.0, 10.0, 5))
+}
+
+/// "0 if strings match; 1 if the rule is optional and strings differ": of two who fit alike, the one of the same text is taken.
+#[test]
+fn of_two_as_near_the_one_of_the_same_text_is_taken() {
+    let rules = || vec![later(), optional(5, equality("mode", Missing::MatchAny))];
+    for (one, other, taken) in [("a", "b", "one"), ("b", "a", "other")] {
+        let matched = taken_at_five(rules, a_text("a"), [a_text(one), a_text(other)]);
+        assert_eq!(matched, [taken, "seed"]);
+    }
+}
+
+/// "(maxTotal - (groupTotal + ticketValue)) / maxTotal": of two who fit alike, the one that fills the match more is taken.
+#[test]
+fn of_two_as_near_the_one_that_fills_the_total_more_is_taken() {
+    let rules = || vec![later(), total_rule("load", fixed(0.0), fixed(4.0))];
+    for (one, other, taken) in [(1.0, 3.0, "other"), (3.0, 1.0, "one")] {
+        let matched = taken_at_five(rules, number_value(1.0), [number_value(one), number_value(other)]);
+        assert_eq!(matched, [taken, "seed"]);
+    }
 }

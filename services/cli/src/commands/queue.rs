@@ -31,13 +31,14 @@ pub fn run(verb: &QueueVerb, target: &Target, format: &Output) -> Result<ExitCod
         QueueVerb::Set { file } => {
             let queue = read_json(file)?;
             let inner = queue.get("MatchmakingQueue").unwrap_or(&queue);
-            let Some(name) = inner.get("Name").and_then(Value::as_str) else {
+            let name = inner.get("Name").or_else(|| inner.get("name")).and_then(Value::as_str);
+            let Some(name) = name else {
                 return Err(Failure::new(
                     Exit::Usage,
                     "MS-U039",
                     format!("{} has no queue with a name", file.display()),
                 )
-                .fix("write Name: PlayFab's spelling, as GetMatchmakingQueue answers; files in other words go by mainstay apply"));
+                .fix("write its Name, as GetMatchmakingQueue answers; files in other words go by mainstay apply"));
             };
             client.put(&path(name), "application/json", None, queue.to_string().as_bytes())?;
             output::one(&client.get(&path(name))?, format)?;

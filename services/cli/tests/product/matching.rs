@@ -235,6 +235,11 @@ fn a_queue_of_the_file_is_played_by_commands_and_what_a_call_made_of_it_outlives
     assert_eq!(joined["status"], "Matched", "{joined}");
     assert_eq!(up.json(&["ticket", "get", dan["id"].as_str().unwrap()])["matchId"], joined["matchId"]);
     assert!(up.run(&["queue", "delete", "duel"]).status.success());
+    // Who was matched in it before is told so still.
+    let dan = up.json(&["ticket", "get", dan["id"].as_str().unwrap(), "--queue", "duel"]);
+    assert_eq!(dan["matchId"], joined["matchId"], "{dan}");
+    let met = up.json(&["match", "get", joined["matchId"].as_str().unwrap(), "--queue", "duel"]);
+    assert_eq!(met["players"].as_array().map(Vec::len), Some(3), "{met}");
     let none = up.run(&["ticket", "list"]);
     assert_eq!(none.status.code(), Some(3), "{none:?}");
     assert!(String::from_utf8_lossy(&none.stderr).contains(concat!("MS-", "U038")), "{none:?}");

@@ -57,7 +57,7 @@ impl Face {
     /// `GetServerBackfillTicket`. A server that looks at its ticket goes on: a lease is renewed by that, also by a look too many. A lease
     /// may be shorter than the time between two looks.
     pub(super) async fn backfill(&self, server: Server, asked: OfTicket) -> Result<BackfillAnswer, Refusal> {
-        let (queue, ticket) = self.of_ticket(&asked)?;
+        let (queue, ticket) = self.of_ticket(&asked).await?;
         let about = ticket.to_string();
         let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about: &about };
         let looks = self.allowance.poll(&about, self.now());
@@ -65,9 +65,10 @@ impl Face {
             self.allowance.renewal(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
         }
         let asker = server.caller.clone();
-        let found = queue.open.read(move |queue, now| queue.backfill(ticket, &asker, now).cloned()).await??;
+        let found =
+            queue.running.read(move |queue, now| queue.backfill(ticket, &asker, now).cloned()).await??;
         if let (Lease::Renewed { .. }, None) = (found.terms.lease, found.stage.ended()) {
-            match queue.open.ask(Command::RenewBackfill { ticket, caller: server.caller }).await? {
+            match queue.running.ask(Command::RenewBackfill { ticket, caller: server.caller }).await? {
                 // It ended in between, which the next look shows.
                 Ok(_) | Err(Rejection::AlreadyCompleted(_)) => {}
                 Err(rejection) => return Err(rejection.into()),
@@ -79,9 +80,9 @@ impl Face {
 
     /// `CancelServerBackfillTicket`.
     pub(super) async fn cancel_backfill(&self, server: Server, asked: OfTicket) -> Result<Done, Refusal> {
-        let (queue, ticket) = self.of_ticket(&asked)?;
-        self.cancels(&server, &queue, &ticket.to_string())?;
-        queue.open.ask(Command::CancelBackfill { ticket, caller: server.caller }).await??;
+        let (queue, ticket) = self.of_ticket(&asked).await?;
+        self.cancels(&server, &queue.name, &ticket.to_string())?;
+        queue.running.ask(Command::CancelBackfill { ticket, caller: server.caller }).await??;
         Ok(Done {})
     }
 
@@ -92,7 +93,7 @@ impl Face {
         asked: OfPlayer,
     ) -> Result<Done, Refusal> {
         let (queue, player) = self.of_player(&server, &asked)?;
-        self.cancels(&server, &queue, player.as_str())?;
+        self.cancels(&server, &queue.name, player.as_str())?;
         queue.open.ask(Command::CancelAllBackfills { player, caller: server.caller }).await??;
         Ok(Done {})
     }
@@ -106,8 +107,8 @@ impl Face {
         Ok(Listed { ticket_ids: found.into_iter().collect() })
     }
 
-    fn cancels(&self, server: &Server, queue: &Named, about: &str) -> Result<(), Refusal> {
-        let about = allowance::Asked { caller: &server.caller, queue: &queue.name, about };
+    fn cancels(&self, server: &Server, queue: &str, about: &str) -> Result<(), Refusal> {
+        let about = allowance::Asked { caller: &server.caller, queue, about };
         self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))
     }
 

@@ -38,23 +38,32 @@ pub(super) struct Server {
 impl Face {
     /// The holder of an entity token, or the process that its daemon gave one to.
     pub(super) async fn shown(&self, headers: &HeaderMap) -> Result<Shown, Refusal> {
-        self.holder(text(headers, ENTITY_TOKEN).ok_or_else(Refusal::no_token)?).await
+        let shown = self.holder(text(headers, ENTITY_TOKEN).ok_or_else(Refusal::no_token)?)?;
+        if let Shown::Hosted(tenure) = shown {
+            admitted(self.queues.hosts().admit(tenure).await)?;
+        }
+        Ok(shown)
     }
 
-    /// Whose a token is.
-    pub(super) async fn holder(&self, token: &str) -> Result<Shown, Refusal> {
+    /// Whose a token is that the title asks about: its own call, and none of the game server's.
+    pub(super) async fn asked_about(&self, token: &str) -> Result<Shown, Refusal> {
+        let shown = self.holder(token)?;
+        if let Shown::Hosted(tenure) = shown {
+            self.allowance.about_token(tenure.server, self.now()).map_err(|it| Refusal::rate(&it))?;
+            admitted(self.queues.hosts().stands(tenure).await)?;
+        }
+        Ok(shown)
+    }
+
+    /// Whose a token says that it is; of a process, whether or not that still stands.
+    fn holder(&self, token: &str) -> Result<Shown, Refusal> {
         let fault = match self.identity.read(Purpose::Entity, token, self.now()) {
             Ok(holder) => return Ok(Shown::Entity(holder)),
             Err(fault) => fault,
         };
         let hosted = self.tokens.server(token, self.now()).and_then(|shown| shown.tenure);
         let Some(tenure) = hosted else { return Err(Refusal::token(fault)) };
-        match self.queues.hosts().admit(tenure).await {
-            Ok(()) => Ok(Shown::Hosted(tenure)),
-            Err(NotAdmitted::Over) => Err(Refusal::token(Fault::Expired)),
-            Err(NotAdmitted::TooOften(exceeded)) => Err(Refusal::matching_rate(&exceeded)),
-            Err(NotAdmitted::Unanswered(error)) => Err(error.into()),
-        }
+        Ok(Shown::Hosted(tenure))
     }
 
     /// Who asks for matching.
@@ -121,6 +130,15 @@ impl Face {
         tracing::warn!(from = ?asked.from, "the PlayFab face was shown a wrong secret of the title");
         Err(Refusal::secret())
     }
+}
+
+/// Whether a process stands that showed its token, or whose token was shown.
+fn admitted(is: Result<(), NotAdmitted>) -> Result<(), Refusal> {
+    is.map_err(|not| match not {
+        NotAdmitted::Over => Refusal::token(Fault::Expired),
+        NotAdmitted::TooOften(exceeded) => Refusal::matching_rate(&exceeded),
+        NotAdmitted::Unanswered(error) => error.into(),
+    })
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

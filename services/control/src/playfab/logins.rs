@@ -106,7 +106,7 @@ impl Face {
     pub(super) async fn validate(&self, asked: &Asked) -> Result<ValidatedEntityToken, Refusal> {
         self.title_only(asked)?;
         let shown: ValidateEntityToken = asked.read()?;
-        let holder = match self.holder(&shown.entity_token).await? {
+        let holder = match self.asked_about(&shown.entity_token).await? {
             Shown::Entity(holder) => holder,
             Shown::Hosted(tenure) => Holder { entity: Entity::hosted(tenure.server), account: None },
         };

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::Face;
 use super::refusal::Refusal;
 use crate::identity::IdentityError;
-use crate::queues::{OpenQueue, Sent};
+use crate::queues::{OpenQueue, Running, Sent};
 
 /// A queue that is open, by its name.
 #[derive(Debug, Clone)]
@@ -20,7 +20,20 @@ pub(super) struct Named {
     pub(super) open: OpenQueue,
 }
 
+/// A queue whose tickets and matches can be asked about, by its name.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) name: String,
+    pub(super) running: Running,
+}
+
 impl Face {
+    /// A queue by its name, open or removed a short while ago: for calls about one ticket or match.
+    pub(super) async fn kept(&self, name: &str) -> Result<Kept, Refusal> {
+        let running = self.queues.kept(name).await?.ok_or_else(|| Refusal::no_queue(name))?;
+        Ok(Kept { name: name.to_owned(), running })
+    }
+
     /// A queue by its name.
     pub(super) fn queue(&self, name: &str) -> Result<Named, Refusal> {
         let open = self.queues.named(name).ok_or_else(|| Refusal::no_queue(name))?;

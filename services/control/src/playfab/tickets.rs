@@ -8,7 +8,7 @@ use mainstay_wire::playfab::{EntityKey, Objects};
 
 use super::Face;
 use super::callers::Server;
-use super::members::{Field, Named, give_up_after, id, made, needs, new_ticket, player_of, sent};
+use super::members::{Field, Kept, Named, give_up_after, id, made, needs, new_ticket, player_of, sent};
 use super::refusal::Refusal;
 use crate::allowance;
 use crate::queues::{NotTaken, members};
@@ -121,21 +121,22 @@ impl Face {
 
     /// `GetMatchmakingTicket`.
     pub(super) async fn ticket(&self, caller: Caller, asked: OfTicket) -> Result<TicketAnswer, Refusal> {
-        let (queue, ticket) = self.of_ticket(&asked)?;
+        let (queue, ticket) = self.of_ticket(&asked).await?;
         let about = ticket.to_string();
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &about };
         self.allowance.poll(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        let found = queue.open.read(move |queue, now| queue.ticket(ticket, &caller, now).cloned()).await??;
+        let found =
+            queue.running.read(move |queue, now| queue.ticket(ticket, &caller, now).cloned()).await??;
         Ok(TicketAnswer::of(&found, &queue.name, objects(asked.escape_object)))
     }
 
     /// `CancelMatchmakingTicket`.
     pub(super) async fn cancel_ticket(&self, caller: Caller, asked: OfTicket) -> Result<Done, Refusal> {
-        let (queue, ticket) = self.of_ticket(&asked)?;
+        let (queue, ticket) = self.of_ticket(&asked).await?;
         let about = ticket.to_string();
         let about = allowance::Asked { caller: &caller, queue: &queue.name, about: &about };
         self.allowance.cancellation(&about, self.now()).map_err(|it| Refusal::matching_rate(&it))?;
-        queue.open.ask(Command::CancelTicket { ticket, caller }).await??;
+        queue.running.ask(Command::CancelTicket { ticket, caller }).await??;
         Ok(Done {})
     }
 
@@ -159,9 +160,9 @@ impl Face {
         Ok(Listed { ticket_ids: found.into_iter().collect() })
     }
 
-    pub(super) fn of_ticket(&self, asked: &OfTicket) -> Result<(Named, TicketId), Refusal> {
+    pub(super) async fn of_ticket(&self, asked: &OfTicket) -> Result<(Kept, TicketId), Refusal> {
         needs(&[("QueueName", &asked.queue_name), ("TicketId", &asked.ticket_id)])?;
-        Ok((self.queue(&asked.queue_name)?, TicketId(id("TicketId", &asked.ticket_id)?)))
+        Ok((self.kept(&asked.queue_name).await?, TicketId(id("TicketId", &asked.ticket_id)?)))
     }
 }
 

@@ -112,6 +112,14 @@ impl Hosts {
     /// See [`NotAdmitted`].
     pub(crate) async fn admit(&self, tenure: Tenure) -> Result<(), NotAdmitted> {
         self.calls.charge([tenure.server], self.clock.now())?;
+        self.stands(tenure).await
+    }
+
+    /// Whether a process stands whose token somebody else asks about: not its own call.
+    ///
+    /// # Errors
+    /// See [`NotAdmitted`].
+    pub(crate) async fn stands(&self, tenure: Tenure) -> Result<(), NotAdmitted> {
         let stands = match self.fleet(&tenure) {
             Some(fleet) => fleet.read(move |fleet, _| !fleet.is_over(&tenure)).await?,
             None => false,

@@ -12,16 +12,17 @@ mod passes;
 mod payload;
 mod placement;
 mod reach;
+mod running;
 mod watched;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mainstay_core::{StateMachine, Timestamp};
+use mainstay_core::Timestamp;
 use mainstay_journal::{ReadError, ShardName};
 use mainstay_matchmaking::spec::{Fault, PlayFabBuild, QueueSpec, ServerAllocation, Venue};
 use mainstay_matchmaking::{Command, Hold, Lease, Queue, Rejection};
-use mainstay_runtime::{Growth, Handle, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
+use mainstay_runtime::{Growth, JournalHandle, MAILBOX_MAX, Reply, Shard, StoredCodec};
 use mainstay_wire::playfab::queue::MatchmakingQueueConfig;
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -35,6 +36,8 @@ pub(crate) use self::needs::Need;
 pub use self::needs::Needed;
 pub(crate) use self::passes::Passes;
 pub(crate) use self::placement::Placement;
+pub(crate) use self::running::Running;
+use self::running::{Listed, Wanted, let_go};
 use self::watched::QueueHands;
 pub(crate) use self::watched::{News, Watched, Watching};
 use crate::declare::named;
@@ -60,19 +63,12 @@ struct Inner {
     builds: Builds,
     /// What players have stored.
     objects: Objects,
-    /// Those that take tickets, by name. Replaced whole, so that readers hold no lock.
-    open: RwLock<Arc<BTreeMap<Arc<str>, OpenQueue>>>,
-    /// Every shard that runs, also of queues that were removed since the start: a shard is led once. Locked while a queue is opened or
-    /// changed.
-    shards: Mutex<BTreeMap<ShardName, Running>>,
-}
-
-/// A queue's shard.
-#[derive(Debug, Clone)]
-struct Running {
-    shard: Handle<Queue>,
-    watched: Watched,
-    passes: Passes,
+    /// Those that take tickets, by name.
+    open: Listed<Arc<str>, OpenQueue>,
+    /// Every shard that runs, also of queues that were removed: a shard is led once, and what ended in it can be asked about.
+    shards: Listed<ShardName, Running>,
+    /// Locked while a queue is opened or changed.
+    changing: Mutex<()>,
 }
 
 /// A queue that takes tickets.
@@ -144,26 +140,25 @@ impl Queues {
             hosts,
             builds,
             objects,
-            open: RwLock::default(),
-            shards: Mutex::new(BTreeMap::new()),
+            open: Listed::new(),
+            shards: Listed::new(),
+            changing: Mutex::new(()),
         }));
-        let mut shards = queues.0.shards.lock().await;
         for head in heads.into_iter().filter(|head| head.shard.as_str().starts_with(QUEUE_PREFIX)) {
             let running = queues.start(head.shard.clone()).await?;
-            if running.is_spent().await? {
+            if running.wanted().await? == Wanted::ByNobody {
                 running.shard.drain().await?;
                 continue;
             }
             queues.list(&running).await?;
-            shards.insert(head.shard, running);
+            queues.0.shards.change(|shards| shards.insert(head.shard, running));
         }
-        drop(shards);
         Ok(queues)
     }
 
     /// Those that take tickets, by name.
     pub(crate) fn now(&self) -> Arc<BTreeMap<Arc<str>, OpenQueue>> {
-        Arc::clone(&self.0.open.read().unwrap_or_else(PoisonError::into_inner))
+        self.0.open.now()
     }
 
     /// The servers that games run on here.
@@ -194,6 +189,19 @@ impl Queues {
     /// One of them.
     pub(crate) fn named(&self, name: &str) -> Option<OpenQueue> {
         self.now().get(name).cloned()
+    }
+
+    /// One of them, or one that is removed, for as long as something that ended in it can be asked about: whoever was matched a moment
+    /// before it was removed has its match all the same.
+    ///
+    /// # Errors
+    /// Where the shard of a removed one gives no answer.
+    pub(crate) async fn kept(&self, name: &str) -> Result<Option<Running>, mainstay_runtime::Error> {
+        if let Some(open) = self.named(name) {
+            return Ok(Some(open.running));
+        }
+        let Some(running) = self.0.shards.now().get(&shard_name(name)).cloned() else { return Ok(None) };
+        Ok((running.wanted().await? != Wanted::ByNobody).then_some(running))
     }
 
     /// A queue that came over HTTP, with what its matches get their servers of.
@@ -249,17 +257,18 @@ impl Queues {
     /// # Errors
     /// See [`QueueError`].
     pub(crate) async fn set(&self, spec: Arc<QueueSpec>) -> Result<(), QueueError> {
-        let mut shards = self.0.shards.lock().await;
-        let name = shard_name(&spec.name);
-        if shards.len() >= QUEUES_MAX && !shards.contains_key(&name) {
-            let_go(&mut shards).await?;
+        let _changing = self.0.changing.lock().await;
+        let (name, shards) = (shard_name(&spec.name), &self.0.shards);
+        if shards.now().len() >= QUEUES_MAX && !shards.now().contains_key(&name) {
+            let_go(shards).await?;
         }
-        let running = match shards.get(&name) {
-            Some(running) => running.clone(),
-            None if shards.len() >= QUEUES_MAX => return Err(QueueError::TooMany),
+        let known = shards.now().get(&name).cloned();
+        let running = match known {
+            Some(running) => running,
+            None if shards.now().len() >= QUEUES_MAX => return Err(QueueError::TooMany),
             None => {
                 let running = self.start(name.clone()).await?;
-                shards.insert(name, running.clone());
+                shards.change(|shards| shards.insert(name, running.clone()));
                 running
             }
         };
@@ -283,10 +292,10 @@ impl Queues {
     /// # Errors
     /// See [`QueueError`]; [`Rejection::QueueNotFound`] where there is none.
     pub(crate) async fn remove(&self, name: &str) -> Result<(), QueueError> {
-        let _changing = self.0.shards.lock().await;
+        let _changing = self.0.changing.lock().await;
         let queue = self.named(name).ok_or(Rejection::QueueNotFound)?;
         queue.running.shard.command(Command::Close, Growth::Shrinks).await??;
-        self.change(|open| open.remove(name));
+        self.0.open.change(|open| open.remove(name));
         Ok(())
     }
 
@@ -295,7 +304,8 @@ impl Queues {
     /// # Errors
     /// Where a shard's leadership ended first.
     pub(crate) async fn drain(&self) -> Result<(), mainstay_runtime::Error> {
-        for running in self.0.shards.lock().await.values() {
+        let _changing = self.0.changing.lock().await;
+        for running in self.0.shards.now().values() {
             running.shard.drain().await?;
         }
         Ok(())
@@ -307,16 +317,9 @@ impl Queues {
             let name = Arc::clone(&rules.spec.name);
             let rules = Arc::new(RwLock::new(rules));
             let queue = OpenQueue { running: running.clone(), rules };
-            self.change(|open| open.insert(name, queue));
+            self.0.open.change(|open| open.insert(name, queue));
         }
         Ok(())
-    }
-
-    fn change(&self, change: impl FnOnce(&mut BTreeMap<Arc<str>, OpenQueue>) -> Option<OpenQueue>) {
-        let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = BTreeMap::clone(&open);
-        change(&mut changed);
-        *open = Arc::new(changed);
     }
 
     async fn start(&self, name: ShardName) -> Result<Running, mainstay_runtime::StartError> {
@@ -344,22 +347,10 @@ impl Queues {
     }
 }
 
-impl Running {
-    async fn is_spent(&self) -> Result<bool, mainstay_runtime::Error> {
-        self.shard.query(|queue, _| queue.is_spent()).await
-    }
-
-    async fn rules(&self) -> Result<Option<Rules>, mainstay_runtime::Error> {
-        let read = |queue: &Queue, _| Some(Rules { spec: queue.spec()?.clone(), form: queue.form() });
-        self.shard.query(read).await
-    }
-}
-
 impl OpenQueue {
     /// Asks; a full mailbox is an error. Answers once what was decided is durable.
     pub(crate) async fn ask(&self, command: Command) -> Result<Reply<Queue>, mainstay_runtime::Error> {
-        let growth = growth(&command);
-        self.running.shard.try_command(command, growth).await
+        self.running.ask(command).await
     }
 
     /// What attributes are read by, as far as it is known here.
@@ -379,68 +370,16 @@ impl OpenQueue {
         &self,
         read: impl FnOnce(&Queue, Timestamp) -> T + Send + 'static,
     ) -> Result<T, mainstay_runtime::Error> {
-        self.running.shard.query(read).await
+        self.running.read(read).await
     }
 
     /// How long its looks took.
     pub(crate) const fn passes(&self) -> &Passes {
         &self.running.passes
     }
-
-    /// Who waits for news of its tickets.
-    pub(crate) const fn watched(&self) -> &Watched {
-        &self.running.watched
-    }
-}
-
-/// Ends the shards of removed queues that owe nobody anything, so that others have their places. Who sets such a queue again has it as the
-/// journal kept it.
-async fn let_go(shards: &mut BTreeMap<ShardName, Running>) -> Result<(), mainstay_runtime::Error> {
-    let mut spent = Vec::new();
-    for (name, running) in &*shards {
-        if running.is_spent().await? {
-            spent.push(name.clone());
-        }
-    }
-    for name in spent {
-        if let Some(running) = shards.remove(&name) {
-            running.shard.drain().await?;
-        }
-    }
-    Ok(())
 }
 
 fn shard_name(queue: &str) -> ShardName {
     let name = format!("{QUEUE_PREFIX}{}", named(NAMES, queue));
     ShardName::new(&name).expect("`queue/` and a UUID is a shard name")
-}
-
-/// What a command does to the size of what is stored.
-const fn growth(command: &<Queue as StateMachine>::Command) -> Growth {
-    match command {
-        Command::Configure(_)
-        | Command::CreateTicket { .. }
-        | Command::CreateServerTicket { .. }
-        | Command::JoinTicket { .. }
-        | Command::CreateBackfill { .. } => Growth::Grows,
-        // A game that is full ends its search, also on a full disk.
-        Command::KeepBackfill { places, .. } => {
-            if *places == 0 {
-                Growth::Shrinks
-            } else {
-                Growth::Grows
-            }
-        }
-        Command::Close
-        | Command::Pause
-        | Command::Resume
-        | Command::CancelTicket { .. }
-        | Command::CancelAllTickets { .. }
-        | Command::CancelBackfill { .. }
-        | Command::RenewBackfill { .. }
-        | Command::TenureOver(_)
-        | Command::CancelAllBackfills { .. }
-        | Command::Placement { .. }
-        | Command::Due => Growth::Shrinks,
-    }
 }

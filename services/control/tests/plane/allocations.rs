@@ -195,7 +195,9 @@ async fn no_backfill_is_made_for_an_allocation_that_has_ended() {
     assert_eq!((elsewhere.status, elsewhere.body.get("lease")), (201, None), "{}", elsewhere.text);
     world.allocate(id(1)).await;
     world.eventually(&allocation(id(1)), |it| it.get("fulfilled").is_some()).await;
-    let live = world.post(wanted, &game("bea")).await;
+    let admin = basic(ADMIN);
+    let keyed = async || world.keyed(wanted, &admin, "bea's game", &game("bea")).await;
+    let live = keyed().await;
     assert_eq!((live.status, live.body["lease"]["hosted"].is_object()), (201, true), "{}", live.text);
     // One that waits for a server has no process that it could end with.
     assert_eq!(world.allocate(id(2)).await.status, 202);
@@ -212,6 +214,9 @@ async fn no_backfill_is_made_for_an_allocation_that_has_ended() {
     world.delete(&allocation(id(2))).await;
     world.delete(&allocation(id(1))).await;
     world.post(wanted, &game("cyd")).await.expect(409, "MS-M017");
+    // What was asked before it ended is answered with what was made of it.
+    let again = keyed().await;
+    assert_eq!((again.status, &again.body["id"]), (201, &live.body["id"]), "{}", again.text);
     let refused = create(id(1)).await;
     assert_eq!(refused.body["errorCode"], 2059, "{}", refused.text);
     assert_eq!(refused.header("mainstay-code"), Some("MS-M017"));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use mainstay_core::slot::ReadySignal;
 use mainstay_core::{Generation, RegionId, ReservationId, ServerId};
 use mainstay_fleet::{Growth, RegionSpec};
+use mainstay_journal::memory::{MemoryStore, Room, Tenancy};
 use mainstay_wire::agent::{self as wire, Ask, Outcome, Refusal, Wish};
 use serde_json::json;
 use uuid::Uuid;
@@ -390,6 +391,18 @@ struct Kept {
 impl Kept {
     async fn new(least: u32, most: u32) -> Self {
         let (world, agent) = World::with_agent(1, Habit::Obeys).await;
+        Self::over(world, agent, (least, most)).await
+    }
+
+    /// On a disk that the test fills.
+    async fn on(store: &MemoryStore, sizes: (u32, u32)) -> Self {
+        let world = World::in_memory(store).await;
+        world.plane.apply(declaration(Growth::Fixed, Duration::from_secs(60))).await.unwrap();
+        let agent = world.agent(1, 1, Habit::Obeys).await;
+        Self::over(world, agent, sizes).await
+    }
+
+    async fn over(world: World, agent: PaperAgent, (least, most): (u32, u32)) -> Self {
         let queue = serde_json::json!({ "Name": "arena", "MinMatchSize": least, "MaxMatchSize": most });
         let set =
             world.call("PUT", "/v1/queues/arena", Some(&basic(ADMIN)), queue.to_string().into_bytes()).await;
@@ -479,6 +492,52 @@ async fn a_restarted_servers_first_word_is_taken_at_once() {
     assert_eq!((fourth.status, &fourth.body["status"]), (201, &"WaitingForMatch".into()), "{}", fourth.text);
 }
 
+/// A game that is full looks for nobody any more, whatever room there is: what ends something is taken from the journal's reserve.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_game_ends_its_search_also_on_a_full_disk() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let it = Kept::on(&store, (2, 4)).await;
+    assert_eq!(
+        it.world.put_json("/v1/queues/q", &json!({ "MinMatchSize": 90, "MaxMatchSize": 90 })).await.status,
+        200
+    );
+    it.agent.runs(it.server, 1).await;
+    let game =
+        |places: u32| json!({ "queue": "arena", "players": [{ "player": "alice" }], "places": places });
+    let open = stands(&it.says(1, 1, game(1)).await);
+    store.set_room(Room::Reserve { left_bytes: 12 << 20 });
+    it.world.until_tickets_are(503).await;
+    assert_eq!(
+        refusal(&it.says(2, 1, game(2)).await),
+        (Refusal::Unavailable, "MS-J102"),
+        "it would store more"
+    );
+    assert_eq!(stands(&it.says(3, 1, game(0)).await), json!({}));
+    let ticket = format!("/v1/queues/arena/tickets/{}", open["ticket"]["id"].as_str().unwrap());
+    assert_eq!(it.world.get(&ticket).await.body["status"], "Canceled");
+}
+
+/// Who was matched into a game just before its queue was removed is told to it all the same: they are on their way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_hears_who_comes_also_where_its_queue_is_removed_meanwhile() {
+    let it = Kept::new(2, 4).await;
+    it.agent.runs(it.server, 1).await;
+    let game = serde_json::json!({ "queue": "arena", "players": [{ "player": "alice" }], "places": 1 });
+    let open = stands(&it.says(1, 1, game.clone()).await);
+    assert_eq!(open["ticket"]["status"], "WaitingForMatch");
+    let bob = serde_json::json!({ "players": [{ "player": "bob" }], "giveUpAfterSeconds": 600 });
+    assert_eq!(it.world.post("/v1/queues/arena/tickets", &bob).await.status, 201);
+    assert_eq!(it.world.delete("/v1/queues/arena").await.status, 204);
+    let filled = stands(&it.says(2, 1, game.clone()).await);
+    assert_eq!(filled["ticket"]["id"], open["ticket"]["id"]);
+    let players = filled["match"]["players"].as_array().unwrap();
+    assert!(players.iter().any(|player| player["player"] == "bob"), "{filled}");
+    // Nobody else is found.
+    let mut heard = game;
+    heard["known"] = open["ticket"]["id"].clone();
+    assert_eq!(refusal(&it.says(3, 1, heard).await), (Refusal::Unknown, "MS-M002"));
+}
+
 /// What a game cannot be told otherwise: each no of its queue in its own kind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_fit_a_queue_is_refused_by_its_kind() {
@@ -530,6 +589,34 @@ async fn a_game_server_that_asks_too_often_is_told_when_to_ask_again() {
     assert_eq!((listed.status, &listed.body["error"]), (429, &"MatchmakingRateLimitExceeded".into()));
     // Nobody else waits for it.
     assert_eq!(it.call("GET", &none, &basic(ADMIN), serde_json::json!({})).await.status, 404);
+}
+
+/// Whoever asks whose a token is makes a call of its own: the title keeps no game from anything, nor a game the title.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_titles_looks_at_a_games_token_are_none_of_its_calls() {
+    let it = Kept::new(2, 2).await;
+    it.agent.runs(it.server, 1).await;
+    let bearer = it.token(1).await;
+    let title = crate::playfab::title_token(&it.world).await;
+    let body = serde_json::json!({ "EntityToken": bearer.strip_prefix("Bearer ").unwrap() });
+    let looks = async || {
+        let shown = [("x-entitytoken", title.as_str())];
+        crate::playfab::post(&it.world, "/Authentication/ValidateEntityToken", &shown, &body).await
+    };
+    let none = format!("/v1/queues/arena/tickets/{}", id(5));
+    let calls = async || it.call("GET", &none, &bearer, serde_json::json!({})).await;
+    let mut last = looks().await;
+    for _ in 0..400 {
+        if last.status == 429 {
+            break;
+        }
+        assert_eq!(last.status, 200, "{}", last.text);
+        last = looks().await;
+    }
+    assert_eq!((last.status, &last.body["errorCode"]), (429, &serde_json::json!(1199)), "{}", last.text);
+    for _ in 0..200 {
+        assert_eq!(calls().await.status, 404, "the game has called nobody yet");
+    }
 }
 
 /// Issue 4, point 2: "a `game_server` token […] with rights over its own tickets", by PlayFab's calls: made, looked at, matched, cancelled; and

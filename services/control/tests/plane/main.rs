@@ -21,6 +21,7 @@ mod queues;
 mod reached;
 mod reasons;
 mod refusals;
+mod removed;
 mod scenarios;
 mod series;
 mod streams;

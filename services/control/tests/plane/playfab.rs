@@ -4,6 +4,7 @@
 use std::io::Write as _;
 
 use mainstay_control::Logins;
+use mainstay_journal::memory::{MemoryStore, Room, Tenancy};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -622,6 +623,41 @@ async fn a_ticket_that_is_refused_is_not_charged_for() {
         };
         refused(&last, 429, limited);
     }
+    world.shutdown().await;
+}
+
+/// Nor is what comes to nothing because there is no room for it, on either face.
+#[tokio::test]
+async fn what_a_full_disk_refuses_is_not_charged_for() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let world = World::in_memory(&store).await;
+    let token = title_token(&world).await;
+    let title = [("x-entitytoken", token.as_str())];
+    let queue = json!({ "MatchmakingQueue": { "Name": "q", "MinMatchSize": 90, "MaxMatchSize": 90 } });
+    assert_eq!(post(&world, "/Match/SetMatchmakingQueue", &title, &queue).await.status, 200);
+    let by_playfab = async || {
+        let member = json!({ "Entity": { "Id": "ann", "Type": "title_player_account" } });
+        let asked = json!({ "Members": [member], "GiveUpAfterSeconds": 600, "QueueName": "q" });
+        post(&world, "/Match/CreateServerMatchmakingTicket", &title, &asked).await
+    };
+    let native = async || {
+        let asked = json!({ "players": [{ "player": "bea" }], "giveUpAfterSeconds": 600 });
+        world.by_entity(&token, "POST", "/v1/queues/q/tickets", &asked).await
+    };
+    store.set_room(Room::Reserve { left_bytes: 12 << 20 });
+    world.until_tickets_are(503).await;
+    // More often than either may come to be in a ticket in a minute.
+    for _ in 0..10 {
+        for answer in [by_playfab().await, native().await] {
+            answer.expect(503, "MS-J102");
+        }
+    }
+    store.set_room(Room::Ample);
+    world.until_tickets_are(201).await;
+    let made = by_playfab().await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let made = native().await;
+    assert_eq!(made.status, 201, "{}", made.text);
     world.shutdown().await;
 }
 

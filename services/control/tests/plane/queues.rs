@@ -281,6 +281,15 @@ async fn what_players_have_stored_is_read_on_every_face_and_what_is_too_large_on
         "by rules of another queue: {}",
         tried.text
     );
+    // As it may be pasted elsewhere: in the documentation's shape and a file's spelling, wrapped or bare.
+    let close = json!({ "type": "DifferenceRule", "name": "mu", "weight": 1, "maxDifference": 1,
+        "attribute": { "path": "mu", "source": "User" }, "attributeNotSpecifiedBehavior": "MatchAny" });
+    let pasted = json!({ "name": "five", "minMatchSize": 4, "maxMatchSize": 4, "rules": [close] });
+    for configuration in [pasted.clone(), json!({ "MatchmakingQueue": pasted })] {
+        let tried = json!({ "tickets": try_it["tickets"], "configuration": configuration });
+        let tried = world.post("/v1/queues/q/try", &tried).await;
+        assert_eq!(tried.body["matches"].as_array().map(Vec::len), Some(1), "{}", tried.text);
+    }
 
     let note = "n".repeat(9_000);
     let large = json!({ "players": [{ "player": "large", "attributes": { "note": note } }], "giveUpAfterSeconds": 60 });
@@ -646,10 +655,17 @@ async fn a_region_that_was_taken_out_of_a_fleet_is_none_that_players_can_be_matc
     let tokyo = json!({ "region": "Tokyo", "latency": 5 });
     let known = ticket(&tickets(&world, &asked("ann", json!([tokyo]))).await);
     assert_eq!(world.call("DELETE", &known, Some(&basic(ADMIN)), vec![]).await.status, 204);
+    let admin = basic(ADMIN);
+    let keyed = async |asked: &Value| world.keyed("/v1/queues/q/tickets", &admin, "lost", asked).await;
+    let before = keyed(&asked("eve", json!([tokyo]))).await;
+    assert_eq!(before.status, 201, "{}", before.text);
     let path = format!("{regions}/{}", added.body["id"].as_str().unwrap());
     let closed = json!({ "scalingEnabled": false, "minAvailableServers": 0, "maxServers": 9 });
     assert_eq!(world.put_json(&path, &closed).await.body["status"], "OFFLINE");
     tickets(&world, &asked("ann", json!([tokyo]))).await.expect(400, "MS-M006");
+    // Who lost the answer to what was asked before is told what was made, by its key.
+    let again = keyed(&asked("eve", json!([tokyo]))).await;
+    assert_eq!((again.status, &again.body["id"]), (201, &before.body["id"]), "{}", again.text);
     let both = json!([tokyo, { "region": "local", "latency": 50 }]);
     let mut made = Vec::new();
     for player in ["ann", "ben"] {

@@ -383,6 +383,18 @@ impl World {
     }
 
     /// Allocates by the Multiplay face.
+    /// Makes tickets in the queue `q` until one is answered so: a disk that is full, or has room again, is known by what is written to it.
+    pub async fn until_tickets_are(&self, status: u16) {
+        for n in 0.. {
+            let player = serde_json::json!({ "player": format!("{status}-{n}") });
+            let asked = serde_json::json!({ "players": [player], "giveUpAfterSeconds": 600 });
+            if self.post("/v1/queues/q/tickets", &asked).await.status == status {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub async fn allocate(&self, id: Uuid) -> Answer {
         self.post(&allocations(), &request(id, self.configuration().await)).await
     }

@@ -6,4 +6,5 @@ mod drain;
 mod order;
 mod pressure;
 mod restart;
+mod stories;
 mod support;

@@ -1,9 +1,10 @@
 //! A shard comes back as it was.
 
 use mainstay_journal::memory::{MemoryStore, Tenancy};
+use mainstay_journal::{Compacted, Compactor, Reader as _, ShardName, Source, StoredFold};
 use mainstay_runtime::{Growth, MAILBOX_MAX};
 
-use crate::support::{BEGAN_MS, Say, World};
+use crate::support::{BEGAN_MS, Say, Tally, World};
 
 #[tokio::test]
 async fn a_restart_replays_what_was_acknowledged_and_owes_it_again() {
@@ -19,6 +20,33 @@ async fn a_restart_replays_what_was_acknowledged_and_owes_it_again() {
     assert_eq!(again.told.recv().await, Some(vec![55]), "owed until acknowledged, so owed after a restart");
     assert_eq!(again.sum().await, 55);
     assert_eq!(again.add(1).await, 56);
+}
+
+/// Record 0064: "what is read may be deleted meanwhile, by whoever makes the journal short".
+#[tokio::test]
+async fn a_replay_that_meets_a_compaction_begins_anew() {
+    let store = MemoryStore::new(Tenancy::Exclusive);
+    let world = World::on(store.clone(), MAILBOX_MAX).await;
+    for n in 1..=10 {
+        world.add(n).await;
+    }
+    world.tally.drain().await.unwrap();
+    world.journal.stop().await.unwrap();
+
+    let disk = store.clone();
+    let again = World::meeting(store.clone(), Box::new(move || made_short(&disk))).await;
+    assert_eq!(again.sum().await, 55);
+    let head = store.reader().head(&ShardName::new("tally").unwrap()).unwrap().unwrap();
+    assert!(head.snapshot.is_some(), "it met one");
+    assert_eq!(again.add(1).await, 56);
+}
+
+/// Has the tally's journal made short, by what is stored.
+fn made_short(store: &MemoryStore) {
+    let mut compactor = Compactor::new(store.reader(), store.open("node", 1), 1);
+    let source = || Source::Stored(StoredFold::new(Tally::default()));
+    let made = compactor.compact(&ShardName::new("tally").unwrap(), source).unwrap();
+    assert!(matches!(made, Compacted::Done { .. }), "{made:?}");
 }
 
 #[tokio::test(start_paused = true)]

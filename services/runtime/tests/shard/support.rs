@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mainstay_core::{StateMachine, Timestamp, Turn};
 use mainstay_journal::memory::{MemoryJournal, MemoryStore, Tenancy};
+use mainstay_journal::stored::{Stored, StoredError};
 use mainstay_journal::{
     AppendError, Appended, Forgot, Head, Journal, LeadError, Leadership, Lease, LeaseError, Limits,
     MaintainError, ReadError, Reader, Seq, ShardName, SnapshotHead, Space, TurnRecord,
@@ -138,8 +139,35 @@ impl Codec<Tally> for Plain {
             .collect()
     }
 
-    fn decode_snapshot(&self, _chunk: &[u8]) -> Result<Vec<(Timestamp, Happened)>, CodecError> {
-        Err("no test writes a snapshot".into())
+    fn decode_snapshot(&self, chunk: &[u8]) -> Result<Vec<(Timestamp, Happened)>, CodecError> {
+        Ok(Tally::load_story(chunk)?)
+    }
+}
+
+/// Of a snapshot it tells its sum, at no time.
+impl Stored for Tally {
+    fn store(events: &[Happened], bytes: &mut Vec<u8>) {
+        Plain.encode(events, bytes);
+    }
+
+    fn load(bytes: &[u8]) -> Result<Vec<Happened>, StoredError> {
+        Plain.decode(bytes).map_err(|_| StoredError::Empty)
+    }
+
+    fn store_story(story: &[(Timestamp, Happened)], bytes: &mut Vec<u8>) {
+        story.iter().for_each(|(_, event)| Plain.encode(&[*event], bytes));
+    }
+
+    fn load_story(bytes: &[u8]) -> Result<Vec<(Timestamp, Happened)>, StoredError> {
+        Ok(Self::load(bytes)?.into_iter().map(|event| (Timestamp::EPOCH, event)).collect())
+    }
+
+    fn story_chunks(story: impl Iterator<Item = (Timestamp, Happened)>) -> impl Iterator<Item = Vec<u8>> {
+        story.map(|told| {
+            let mut bytes = Vec::new();
+            Self::store_story(&[told], &mut bytes);
+            bytes
+        })
     }
 }
 
@@ -195,9 +223,13 @@ impl Gate {
     }
 }
 
+/// What happens before turns are next read.
+type Meanwhile = Box<dyn FnOnce() + Send>;
+
 struct Gated {
     gate: Gate,
     inner: MemoryJournal,
+    meanwhile: Option<Meanwhile>,
 }
 
 impl Reader for Gated {
@@ -208,6 +240,9 @@ impl Reader for Gated {
         self.inner.head(shard)
     }
     fn read(&mut self, shard: &ShardName, from: Seq, turns_max: u32) -> Result<Vec<TurnRecord>, ReadError> {
+        if let Some(meanwhile) = self.meanwhile.take() {
+            meanwhile();
+        }
         self.inner.read(shard, from, turns_max)
     }
     fn snapshot_chunk(
@@ -305,8 +340,22 @@ impl World {
     }
 
     pub async fn limited(store: MemoryStore, mailbox_max: usize, limits: Limits) -> Self {
+        Self::over(store, mailbox_max, limits, None).await
+    }
+
+    /// Starts on what a store holds, where this happens between the look at how much that is and its reading.
+    pub async fn meeting(store: MemoryStore, meanwhile: Meanwhile) -> Self {
+        Self::over(store, MAILBOX_MAX, Limits::STANDARD, Some(meanwhile)).await
+    }
+
+    async fn over(
+        store: MemoryStore,
+        mailbox_max: usize,
+        limits: Limits,
+        meanwhile: Option<Meanwhile>,
+    ) -> Self {
         let gate = Gate::default();
-        let gated = Gated { gate: gate.clone(), inner: store.open("node", 1) };
+        let gated = Gated { gate: gate.clone(), inner: store.open("node", 1), meanwhile };
         let journal = JournalThread::start(Box::new(gated), limits, TokioClock::now_at_start()).unwrap();
         let (tally, told) = shard(&journal, "tally", mailbox_max).await;
         Self { store, gate, journal, tally, told }

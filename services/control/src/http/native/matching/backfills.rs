@@ -19,7 +19,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::Native;
 use super::super::paging::{Asked, page};
-use super::{Asking, OfPlayer, PLAYERS, Whose, free, new_ticket, queue_of, sent, ticket_made};
+use super::{Asking, OfPlayer, PLAYERS, Whose, free, made_before, new_ticket, queue_of, sent, ticket_for};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list, make, cancel_all))
@@ -48,6 +48,9 @@ async fn make(
     let asking = Asking::by_servers(&app, &caller, Permission::Match).await?;
     let queue = queue_of(&app, &name)?;
     let new = new_ticket(&headers, &caller, (&name, Kind::Backfill), &body)?;
+    if let Some(before) = made_before(&asking, &queue, &name, new).await? {
+        return Ok((StatusCode::CREATED, Json(before)).into_response());
+    }
     let (players, server) = (sent(PLAYERS, asked.players)?, asked.server.details());
     let lease = app.queues.lease(server.server_id.as_deref(), asked.lease_seconds).await?;
     let terms = Terms { lease, taken_out: taken_out(asked.on_player_taken_out) };
@@ -62,7 +65,7 @@ async fn make(
         form,
     };
     let of = (&queue, name, Kind::Backfill);
-    let made = ticket_made(&asking, of, new, &players, command).await?;
+    let made = ticket_for(&asking, of, &players, command).await?;
     Ok((StatusCode::CREATED, Json(made)).into_response())
 }
 

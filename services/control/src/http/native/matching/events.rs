@@ -12,7 +12,7 @@ use mainstay_wire::native::TicketView;
 
 use super::super::super::failure::{Failure, Native};
 use super::tickets;
-use crate::queues::{News, OpenQueue, Watching};
+use crate::queues::{News, Running, Watching};
 
 /// How often a stream says that it lives: well within the minute after which proxies give up.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
@@ -31,7 +31,7 @@ struct Telling<F> {
 
 /// A stream that ends with the ticket, for whoever may look at it, and for as long as it may.
 pub(super) async fn stream<F: Fn() -> bool + Send + 'static>(
-    queue: &OpenQueue,
+    queue: &Running,
     name: String,
     ticket: TicketId,
     asker: Asker,

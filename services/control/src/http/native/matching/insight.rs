@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::super::super::App;
 use super::super::super::access::{Denied, Permission};
 use super::super::super::failure::{Failure, Native};
-use super::{Asking, PLAYERS, matches, queue_of, queues, sent_teamless, title};
+use super::{Asking, PLAYERS, kept_of, matches, queue_of, queues, sent_teamless, title};
 use crate::queues::members;
 
 /// The most events of a match that are told: those of its tickets, of its group and of its allocation.
@@ -136,13 +136,7 @@ async fn attempt(
     let own = queue_of(&app, &name)?.read(|queue, _| queue.spec().cloned()).await?;
     let own = own.ok_or_else(|| Failure::no_queue(&name))?;
     let spec = match asked.configuration {
-        Some(mut configuration) => {
-            // They are tried, whatever queue they were written for.
-            if let Some(written) = configuration.get_mut("Name") {
-                *written = name.clone().into();
-            }
-            Arc::new(queues::spec(configuration, &name, &app.queues)?)
-        }
+        Some(configuration) => Arc::new(queues::tried(configuration, &name, &app.queues)?),
         None => own,
     };
     let parties: Vec<(TicketId, PartyView)> =
@@ -200,7 +194,7 @@ async fn waterfall(
     headers: HeaderMap,
 ) -> Result<Json<WaterfallView>, Native> {
     app.permit(&headers, Permission::Read)?;
-    let (queue, id) = (queue_of(&app, &name)?, matches::match_of(&id)?);
+    let (queue, id) = (kept_of(&app, &name).await?, matches::match_of(&id)?);
     // Of the history, which names few of many, is what was done with them.
     let made = queue.read(move |queue, now| made(queue, id, now)).await??;
     let rows = app.told.read(move |history| story(history, id)).await?;

@@ -1,7 +1,7 @@
 //! A hosted game says through its agent who plays, and its backfill is kept in step: the daemon's call, on the plane's side.
 
-use mainstay_core::{Tenure, TicketId};
-use mainstay_matchmaking::{Answer, BackfillStage, Caller as Asker, Command, Rejection};
+use mainstay_core::{Tenure, TicketId, Timestamp};
+use mainstay_matchmaking::{Answer, BackfillStage, Caller as Asker, Command, Queue, Rejection};
 use mainstay_runtime::Error;
 use mainstay_wire::agent::{Outcome, Refusal};
 use mainstay_wire::native::{BackfillStands, GameStands, MatchView, TicketView};
@@ -40,8 +40,7 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
     })?;
     let no_session = || No::new(Refusal::State, Failure::no_session());
     let tenure = tenure.ok_or_else(no_session)?;
-    let queue =
-        queues.named(&game.queue).ok_or_else(|| No::new(Refusal::Unknown, Failure::no_queue(&game.queue)))?;
+    let Some(queue) = queues.named(&game.queue) else { return in_removed(queues, tenure, game).await };
     let players =
         sent(PLAYERS, game.players).map_err(|wrong| No::new(Refusal::Invalid, Native::failure(wrong)))?;
     let regions = queue.rules().spec.regions.clone();
@@ -62,19 +61,31 @@ async fn kept(queues: &Queues, tenure: Option<Tenure>, game: &str) -> Result<Bac
         Answer::Done | Answer::Cancelled(_) => return Ok(BackfillStands::default()),
     };
     let name = game.queue;
-    let read = queue.read(move |queue, now| {
-        // Where the process was started again it is the ticket of the one before: the rules say which one it is told.
-        let ticket = queue.backfill(ticket, &Asker::Title, now).ok()?;
-        let formed = match ticket.stage {
-            BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title, now).ok(),
-            BackfillStage::Searching(_) | BackfillStage::Canceled { .. } => None,
-        };
-        Some(BackfillStands {
-            ticket: Some(TicketView::of_game(ticket, &name)),
-            formed: formed.map(|formed| MatchView::of(formed, &name)),
-        })
-    });
+    let read = queue.read(move |queue, now| stands(queue, ticket, &name, now));
     read.await?.ok_or_else(|| No::from(Rejection::TicketNotFound(ticket)))
+}
+
+/// Nobody is found for a game in a queue that is removed; but who was found before that is on its way to it.
+async fn in_removed(queues: &Queues, tenure: Tenure, game: GameStands) -> Result<BackfillStands, No> {
+    let no_queue = |name: &str| No::new(Refusal::Unknown, Failure::no_queue(name));
+    let queue = queues.kept(&game.queue).await?.ok_or_else(|| no_queue(&game.queue))?;
+    let (name, known) = (game.queue.clone(), game.known);
+    let read = queue
+        .read(move |queue, now| stands(queue, queue.next_filled(tenure.session, known, now)?, &name, now));
+    read.await?.ok_or_else(|| no_queue(&game.queue))
+}
+
+/// How a game's ticket stands. Where the process was started again it is the ticket of the one before: the rules say which one it is told.
+fn stands(queue: &Queue, ticket: TicketId, name: &str, now: Timestamp) -> Option<BackfillStands> {
+    let ticket = queue.backfill(ticket, &Asker::Title, now).ok()?;
+    let formed = match ticket.stage {
+        BackfillStage::Matched { id, .. } => queue.formed_match(id, &Asker::Title, now).ok(),
+        BackfillStage::Searching(_) | BackfillStage::Canceled { .. } => None,
+    };
+    Some(BackfillStands {
+        ticket: Some(TicketView::of_game(ticket, name)),
+        formed: formed.map(|formed| MatchView::of(formed, name)),
+    })
 }
 
 impl From<Error> for No {

@@ -17,7 +17,7 @@ use super::super::super::App;
 use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
-use super::{Asking, queue_of};
+use super::{Asking, kept_of, queue_of};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(read))
@@ -63,7 +63,7 @@ async fn read(
     headers: HeaderMap,
 ) -> Result<Json<MatchView>, Native> {
     let asking = Asking::by_anybody(&app, &app.caller(&headers)?, Permission::Read).await?;
-    let (queue, id) = (queue_of(&app, &name)?, match_of(&id)?);
+    let (queue, id) = (kept_of(&app, &name).await?, match_of(&id)?);
     asking.reads_match(&name, id)?;
     let asker = asking.asker().clone();
     let found = queue.read(move |queue, now| queue.formed_match(id, &asker, now).cloned()).await?;

@@ -28,7 +28,7 @@ use super::super::access::Caller;
 use super::super::failure::{Failure, Native};
 use super::{fresh_id, in_order, keyed, keyed_id};
 use crate::declare::named;
-use crate::queues::{OpenQueue, Sent};
+use crate::queues::{OpenQueue, Running, Sent};
 
 pub(super) use self::asking::Asking;
 pub(crate) use self::kept::keep;
@@ -51,6 +51,11 @@ const TITLE: &str = "title";
 
 fn queue_of(app: &App, name: &str) -> Result<OpenQueue, Native> {
     app.queues.named(name).ok_or_else(|| Failure::no_queue(name).into())
+}
+
+/// The same, or one that was removed a short while ago: for calls about one ticket or match.
+async fn kept_of(app: &App, name: &str) -> Result<Running, Native> {
+    Ok(app.queues.kept(name).await?.ok_or_else(|| Failure::no_queue(name))?)
 }
 
 /// The id of a ticket that is asked for.
@@ -215,25 +220,18 @@ pub(super) fn player_named(player: String) -> Result<Entity, Native> {
     Ok(sent(PLAYERS, vec![PlayerRequest { player, ..PlayerRequest::default() }])?.swap_remove(0).entity)
 }
 
-/// Asks for a ticket by its id, and shows it. Who repeats a call comes to be in no other ticket by it: it looks at the one it has.
-async fn ticket_made(
+/// The ticket that this very call made before: who repeats it comes to be in no other by it, but looks at the one it has. Asked before
+/// anything is judged: the game it was made for may be over by now, or its region gone.
+async fn made_before(
     asking: &Asking<'_>,
-    of: (&OpenQueue, String, Kind),
+    queue: &OpenQueue,
+    name: &str,
     made: Made,
-    players: &[Sent],
-    command: impl Fn(Vec<Seated>, u32) -> Command,
-) -> Result<TicketView, Native> {
-    let is_there = match made {
-        Made::Fresh(_) => false,
-        Made::Keyed(id) => of.0.read(move |queue, now| view(queue, id, now).is_some()).await?,
-    };
-    if !is_there {
-        return ticket_for(asking, of, players, command).await;
-    }
-    let (queue, name, _) = of;
-    asking.polls(&name, made.id())?;
-    let answer = asking.app().queues.ask_with(queue, players, command).await?;
-    shown(queue, name, answer).await
+) -> Result<Option<TicketView>, Native> {
+    let Made::Keyed(id) = made else { return Ok(None) };
+    let Some(view) = queue.read(move |queue, now| view(queue, id, now)).await? else { return Ok(None) };
+    asking.polls(name, id)?;
+    Ok(Some(TicketView { queue: name.to_owned(), ..view }))
 }
 
 /// Asks for a ticket, or to join one, and shows it.

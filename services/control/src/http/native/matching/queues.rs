@@ -98,12 +98,8 @@ async fn set(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<QueueView>, Native> {
     let caller = app.caller(&headers)?;
-    let mut sent: Value = super::super::body(body)?;
+    let sent: Value = super::super::body(body)?;
     Asking::by_title(&app, &caller, Permission::Configure)?;
-    // As PlayFab's call wraps it, or bare.
-    if let Some(wrapped) = sent.get_mut("MatchmakingQueue") {
-        sent = wrapped.take();
-    }
     let spec = spec(sent, &name, &app.queues)?;
     app.queues.set(Arc::new(spec)).await?;
     shown(&name, &queue_of(&app, &name)?).await
@@ -199,9 +195,8 @@ async fn view(name: &str, queue: &OpenQueue) -> Result<Option<QueueView>, Native
 }
 
 /// What is sent, as a queue of that name.
-pub(super) fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
-    let sent = shape::named(sent).map_err(|faults| Failure::queue(&faults))?;
-    let mut config = MatchmakingQueueConfig::read(sent).map_err(|faults| Failure::queue(&faults))?;
+fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
+    let mut config = config(sent)?;
     if config.name.is_empty() {
         name.clone_into(&mut config.name);
     }
@@ -210,4 +205,19 @@ pub(super) fn spec(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec
         return Err(Failure::bad_request(detail, "leave the name out of the body, or write it alike").into());
     }
     queues.checked(&config).map_err(|faults| Failure::queue(&faults).into())
+}
+
+/// The rules of what is sent, in a queue of that name, whatever queue they were written for.
+pub(super) fn tried(sent: Value, name: &str, queues: &Queues) -> Result<QueueSpec, Native> {
+    let config = MatchmakingQueueConfig { name: name.to_owned(), ..config(sent)? };
+    queues.checked(&config).map_err(|faults| Failure::queue(&faults).into())
+}
+
+/// A queue as it is pasted: in either spelling and shape, as PlayFab's call wraps it, or bare.
+fn config(mut sent: Value) -> Result<MatchmakingQueueConfig, Native> {
+    if let Some(wrapped) = sent.get_mut("MatchmakingQueue") {
+        sent = wrapped.take();
+    }
+    let sent = shape::named(sent).map_err(|faults| Failure::queue(&faults))?;
+    MatchmakingQueueConfig::read(sent).map_err(|faults| Failure::queue(&faults).into())
 }

@@ -21,10 +21,10 @@ use super::super::super::access::Permission;
 use super::super::super::failure::{Failure, Native};
 use super::super::paging::{Asked, page};
 use super::{
-    Asking, OfPlayer, PLAYERS, Whose, events, free, new_ticket, player_named, queue_of, sent_teamless,
-    ticket_for, ticket_made, ticket_of,
+    Asking, OfPlayer, PLAYERS, Whose, events, free, kept_of, made_before, new_ticket, player_named, queue_of,
+    sent_teamless, ticket_for, ticket_of,
 };
-use crate::queues::{OpenQueue, members};
+use crate::queues::{Running, members};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -59,6 +59,9 @@ async fn make(
     let asking = Asking::by_account_or_token(&app, &caller, Permission::Match)?;
     let queue = queue_of(&app, &name)?;
     let new = new_ticket(&headers, &caller, (&name, Kind::Ordinary), &body)?;
+    if let Some(before) = made_before(&asking, &queue, &name, new).await? {
+        return Ok((StatusCode::CREATED, Json(before)).into_response());
+    }
     let give_up_after = asked.give_up_after_seconds;
     let players = sent_teamless(PLAYERS, asked.players)?;
     let invited = asked.invited.into_iter().map(player_named).collect::<Result<Vec<_>, _>>()?;
@@ -74,7 +77,7 @@ async fn make(
                 give_up_after,
                 form,
             };
-            ticket_made(&asking, of, new, &players, command).await?
+            ticket_for(&asking, of, &players, command).await?
         }
         (_, [one], _) => {
             let command = |mut players: Vec<Seated>, form| Command::CreateTicket {
@@ -85,7 +88,7 @@ async fn make(
                 give_up_after,
                 form,
             };
-            ticket_made(&asking, of, new, &players, command).await?
+            ticket_for(&asking, of, &players, command).await?
         }
         (Asker::Player(_), several, []) => {
             let detail = format!("`players` has {}: a player makes a ticket for itself", several.len());
@@ -201,7 +204,7 @@ async fn cancel(
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
     let asking = Asking::by_anybody(&app, &app.caller(&headers)?, Permission::Match).await?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let (queue, ticket) = (kept_of(&app, &name).await?, ticket_of(&ticket)?);
     asking.cancels(&name, &ticket.to_string())?;
     let caller = asking.asker().clone();
     // For a player there are no backfill tickets (seed 004).
@@ -338,7 +341,7 @@ async fn renew(
     headers: HeaderMap,
 ) -> Result<StatusCode, Native> {
     let asking = Asking::by_servers(&app, &app.caller(&headers)?, Permission::Match).await?;
-    let (queue, ticket) = (queue_of(&app, &name)?, ticket_of(&ticket)?);
+    let (queue, ticket) = (kept_of(&app, &name).await?, ticket_of(&ticket)?);
     asking.renews(&name, ticket)?;
     queue.ask(Command::RenewBackfill { ticket, caller: asking.asker().clone() }).await??;
     Ok(StatusCode::NO_CONTENT)
@@ -349,9 +352,9 @@ async fn looks_at<'a>(
     app: &'a App,
     headers: &HeaderMap,
     (name, ticket): (&str, &str),
-) -> Result<(Asking<'a>, OpenQueue, TicketId), Native> {
+) -> Result<(Asking<'a>, Running, TicketId), Native> {
     let asking = Asking::by_anybody(app, &app.caller(headers)?, Permission::Read).await?;
-    let (queue, ticket) = (queue_of(app, name)?, ticket_of(ticket)?);
+    let (queue, ticket) = (kept_of(app, name).await?, ticket_of(ticket)?);
     asking.polls(name, ticket)?;
     Ok((asking, queue, ticket))
 }
