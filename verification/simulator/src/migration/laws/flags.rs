@@ -24,9 +24,31 @@ const LATELY: Micros = 15_000_000 + BUDGET_MS * 1_000;
 /// Whom each obeys, and since when; and whom it obeyed before.
 #[derive(Debug, Default)]
 pub(super) struct Obeyed {
-    hosts: BTreeMap<PeerId, (PeerId, Micros)>,
+    hosts: BTreeMap<PeerId, Obedience>,
     /// When each had a host last: what is turned while it has none changes nothing of the move that it lives through.
     had_host: BTreeMap<PeerId, Micros>,
+}
+
+/// Whom one obeys.
+#[derive(Debug, Clone, Copy)]
+struct Obedience {
+    host: PeerId,
+    since: Micros,
+    /// Whom it obeyed before, and since when.
+    before: Option<(PeerId, Micros)>,
+}
+
+impl Obedience {
+    /// It obeys that one now. Whose host is host again before it has gone is where it was.
+    fn of(known: Option<Self>, host: PeerId, now: Micros) -> Self {
+        let Some(known) = known else { return Self { host, since: 0, before: None } };
+        let is_back = known.before.filter(|(before, _)| *before == host && now <= known.since + STAYS_MAX);
+        match is_back {
+            _ if known.host == host => known,
+            Some((_, since)) => Self { host, since, before: None },
+            None => Self { host, since: now, before: Some((known.host, known.since)) },
+        }
+    }
 }
 
 /// Something happened to it.
@@ -38,12 +60,12 @@ pub(super) fn stays<G: Guards>(world: &mut World<G>, id: PeerId) -> Result<(), B
     let (leader, now) = (session.leader(), world.now);
     let is_client = leader != id;
     let known = world.oracle.obeyed_hosts.hosts.get(&id).copied();
-    let (before, since) = known.unwrap_or((leader, 0));
-    let since = if before == leader { since } else { now };
+    let obedience = Obedience::of(known, leader, now);
+    let since = obedience.since;
     if session.has_host() || session.is_host() {
         world.oracle.obeyed_hosts.had_host.insert(id, now);
     }
-    world.oracle.obeyed_hosts.hosts.insert(id, (leader, since));
+    world.oracle.obeyed_hosts.hosts.insert(id, obedience);
     let peer = &world.peers[&id];
     let stayed = peer.flag.along == Along::NotByFlag && peer.flag.since + KNOWN_WITHIN <= since;
     let is_late = now > since + STAYS_MAX && peer.froze.is_none_or(|until| until + STAYS_MAX < now);
@@ -66,7 +88,7 @@ pub(super) fn begins<G: Guards>(world: &World<G>, id: PeerId, stamp: Stamp) -> R
         "whoever does not go along is nobody's successor",
         || format!("{id} leads {stamp:?}, and is off since {} µs", flag.since),
     )?;
-    let before = world.oracle.obeyed_hosts.hosts.get(&id).map(|(before, _)| *before);
+    let before = world.oracle.obeyed_hosts.hosts.get(&id).map(|it| it.host);
     let Some(before) = before.filter(|before| *before != id) else { return Ok(()) };
     let of_host = world.peers[&before].flag;
     let troubles = &world.oracle.troubles;
