@@ -109,7 +109,7 @@ pub(in super::super) fn votes<G: Guards>(
     let asks = turns.has_asked(voter, session.ballot().epoch());
     // Whoever is waited for may have said in this moment that it cannot be host: it was the last of the rest.
     let can_be = |it: PeerId| session.hints().entries.get(&it).map(|entry| entry.hint.can_be_host);
-    let waits_for_none = session.awaited().is_some_and(|it| can_be(it) == Some(CanBeHost::NotYet));
+    let waits_for_none = turns.waited_for(voter).is_some_and(|it| can_be(it) == Some(CanBeHost::NotYet));
     ensure(
         asks || has_vote || waits_for_none || !turns.has_let_go(voter, candidate),
         "nobody votes for whom it has waited for in vain before the rest had their turn",

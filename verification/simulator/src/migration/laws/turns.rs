@@ -69,6 +69,11 @@ impl Turns {
         }
     }
 
+    /// Whom it waited for before what happens now.
+    pub(super) fn waited_for(&self, id: PeerId) -> Option<PeerId> {
+        self.awaited.get(&id).and_then(|(awaited, _)| *awaited)
+    }
+
     pub(super) fn has_let_go(&self, id: PeerId, candidate: PeerId) -> bool {
         self.let_go.get(&id).is_some_and(|let_go| let_go.contains(&candidate))
     }
