@@ -9,9 +9,11 @@ use mainstay_core::Timestamp;
 use crate::message::{Announcement, Beat, Body, Leads, Message};
 use crate::seal::Sealed;
 use crate::session::admission::on_a_slow_line;
+use crate::session::elect::CANDIDATE_PATIENCE;
 use crate::session::former::Wish;
 use crate::session::intake::Deed;
 use crate::session::reign::Phase;
+use crate::session::words::Cause;
 use crate::session::{AGAIN, BEAT_MOVING, Leadership, Session};
 use crate::view::View;
 use crate::{Epoch, Guard, Guards, PeerId, Stamp};
@@ -231,6 +233,12 @@ impl<G: Guards> Session<G> {
         let peers: BTreeSet<PeerId> = match &self.leadership {
             Leadership::Reigns(_) => self.contacts.keys().copied().collect(),
             Leadership::Follows | Leadership::Doubts(_) | Leadership::Vacant(_) if is_standby => {
+                self.contacts.keys().copied().collect()
+            }
+            // Whoever would not go along says so to all who may be about to wait for it.
+            Leadership::Doubts(doubt)
+                if now < doubt.since + CANDIDATE_PATIENCE && !self.goes_along(Cause::Catastrophic) =>
+            {
                 self.contacts.keys().copied().collect()
             }
             Leadership::Follows | Leadership::Doubts(_) => nearest().collect(),

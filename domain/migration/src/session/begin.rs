@@ -156,6 +156,7 @@ impl<G: Guards> Session<G> {
             better: Better::default(),
             moved: None,
             keeps_until: now,
+            kept_up: now,
             departs: None,
             acting: Acting::No,
             moved_by: Cause::Catastrophic,

@@ -22,6 +22,8 @@ use crate::{Guard, Guards, PeerId, Signature, Stamp};
 
 /// How long a standby may hold an older state before it is sent what it lacks: three beats, for what was sent may be on its way.
 const LACKING: Duration = Duration::from_millis(300);
+/// After so long without being kept up a copy of the game is old: longer than a list takes to be the same for all again that makes another a standby for a moment.
+const OLD_AFTER: Duration = Duration::from_secs(10);
 
 /// What a host's game says to its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,6 +204,7 @@ impl<G: Guards> Session<G> {
             self.early.keep(from, stamp, sent);
         }
         if newer && from_host {
+            self.kept_up = now;
             self.take_early(from, stamp);
             self.send(from, Body::Holds(self.held.id()));
         }
@@ -345,6 +348,17 @@ impl<G: Guards> Session<G> {
         self.count_durable(now);
     }
 
+    /// A copy of the game that its host does not keep up any more grows old: when all are lost who hold a newer one, it would take the game back by as much as it
+    /// is old, where what this peer has seen of it since is the better one. On a side what was acknowledged before may be held by this peer alone.
+    pub(super) fn forget_old_copy(&mut self, now: Timestamp) {
+        let is_kept_up = !matches!(self.leadership, Leadership::Follows) || self.is_standby();
+        if is_kept_up || self.fork.is_some() {
+            self.kept_up = now;
+        } else if now >= self.kept_up + OLD_AFTER {
+            self.held = State::default();
+        }
+    }
+
     /// *Acknowledged* is what the host holds and min(2, standbys) others. Where nothing of the game goes along nothing ever is; but what its host's
     /// game has done of its members' deeds they keep no longer there either: the next one has seen what came of them, or never will.
     fn count_durable(&mut self, now: Timestamp) {
@@ -362,11 +376,18 @@ impl<G: Guards> Session<G> {
         });
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
         let goes_along = self.hands_on();
+        // Whoever is silent may be about to have another host, under a lobby while this one's lease lasts, or has it as this one begins: there are others who hold
+        // nothing of this as soon as most of them are.
+        let is_heard_by_most = self.has_majority(now);
         let safe = self.as_host(|reign| {
             // What came while it had no majority counts once it has one.
             let rose = held_by_enough > reign.durable
                 && held_by_enough.stamp == stamp
-                && reign.mandate != Mandate::Lapsed;
+                && match reign.mandate {
+                    Mandate::Confirmed => is_heard_by_most,
+                    Mandate::Lapsed => false,
+                    Mandate::Unconfirmed => true,
+                };
             if rose {
                 reign.durable = held_by_enough;
             }

@@ -4,7 +4,7 @@ use mainstay_core::Timestamp;
 
 use crate::certificate::Vote;
 use crate::descent::Descent;
-use crate::message::{Beat, Body, Hears, Message};
+use crate::message::{Beat, Body, Handover, Hears, Leads, Message};
 use crate::rhythm::{Rhythm, SUSPECT_MIN};
 use crate::state::StateId;
 use crate::{PeerId, Stamp};
@@ -114,6 +114,21 @@ impl Contact {
     /// It has said so.
     pub(super) fn has_left(&self) -> bool {
         matches!(self.presence, Presence::Left(_))
+    }
+
+    /// Whether it is a host that has said last that this one shall be host instead.
+    pub(super) fn gives_session_to(&self, successor: PeerId) -> bool {
+        let leads = self.beat.map(|beat| beat.leads);
+        match leads {
+            Some(Leads::HandsOver { to, why: Handover::Lobby | Handover::Leaves, .. }) => to == successor,
+            Some(
+                Leads::HandsOver { why: Handover::Merge, .. }
+                | Leads::Yes(_)
+                | Leads::Accedes
+                | Leads::Obeys(_),
+            )
+            | None => false,
+        }
     }
 
     pub(super) fn is_lost(&self, now: Timestamp) -> bool {

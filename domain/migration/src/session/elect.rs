@@ -242,7 +242,8 @@ impl<G: Guards> Session<G> {
         let asks = self.ballot.asks().map(|_| self.me());
         let lives = match &self.leadership {
             Leadership::Follows => {
-                self.contacts.get(&self.leader()).is_some_and(|host| !host.is_doubtful(now))
+                let lives = |host: &Contact| !host.is_doubtful(now) && !host.gives_session_to(from);
+                self.contacts.get(&self.leader()).is_some_and(lives)
             }
             Leadership::Reigns(reign) => match reign.phase {
                 Phase::HandingOver { to, .. } => to != from,

@@ -193,8 +193,11 @@ impl<G: Guards> Session<G> {
         if !matches!(self.leadership, Leadership::Follows | Leadership::Doubts(_)) {
             return;
         }
-        // Whoever does not go along stays until another is host: it may come to nothing.
+        // Whoever does not go along stays until another is host: it may come to nothing. But of a few its vote makes the majority.
         if !self.goes_along(Cause::of(*why)) {
+            if *to != self.me() && *why != Handover::Merge {
+                self.vote_unasked(now, *to, *epoch);
+            }
             return;
         }
         // For two sides a host of one goes on, and this peer is none any more.

@@ -154,6 +154,8 @@ pub struct Session<G: Guards = Guarded> {
     better: Better,
     /// When the session last began to move, as this peer lived through it.
     moved: Option<Timestamp>,
+    /// When its copy of the game was last one that its host keeps up.
+    kept_up: Timestamp,
     /// While it is with a host that it does not go along with.
     departs: Option<Departure>,
     /// Whether the game was told to step.
@@ -388,6 +390,7 @@ impl<G: Guards> Session<G> {
         if now >= self.beat_at {
             self.count_links(now);
             self.keep_hints(now);
+            self.forget_old_copy(now);
             self.beat(now);
         }
         self.due = self.next_deadline().unwrap_or(now);

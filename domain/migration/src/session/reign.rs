@@ -263,7 +263,8 @@ impl<G: Guards> Session<G> {
         self.present(now).iter().chain([&self.config.me]).filter(|peer| counts(peer)).count()
     }
 
-    fn has_majority(&self, now: Timestamp) -> bool {
+    /// Whether most of those who vote hear this host, and are heard.
+    pub(super) fn has_majority(&self, now: Timestamp) -> bool {
         self.count_present(now, |peer| self.is_voter(*peer)) >= self.view().majority()
     }
 

@@ -375,6 +375,7 @@ pub(super) fn acknowledges<G: Guards>(world: &World<G>, id: PeerId) -> Result<()
         "I5: a side without a majority acknowledges nothing",
         || id,
     )?;
+    hears_of_most(world, id, session)?;
     let lease = if world.has_lobby() { LOBBY_LEASE + LEASE_SLACK } else { LEASE };
     let epoch = session.stamp().epoch;
     // One whose clock slept with it does not know how late it is.
@@ -384,6 +385,26 @@ pub(super) fn acknowledges<G: Guards>(world: &World<G>, id: PeerId) -> Result<()
         slept || !is_followed,
         "I5: a host that another follows acknowledges nothing after its lease",
         || format!("{id} of {epoch}, followed since {:?}", world.oracle.followed(epoch, id)),
+    )
+}
+
+/// Who acknowledges is not cut off from most of those who could have another host.
+fn hears_of_most<G: Guards>(world: &World<G>, id: PeerId, session: &Session<G>) -> Result<(), Broken> {
+    let since = world.now.saturating_sub(LEASE + LEASE_SLACK);
+    let (host, view) = (&world.peers[&id], session.view());
+    // One whose clock slept with it does not know how late it is.
+    if world.scenario.clocks == Clocks::Bad && host.froze.is_some() {
+        return Ok(());
+    }
+    let is_cut_off = |other: &&PeerId| {
+        let was_so = host.carried(**other).is_some_and(|carried| carried < since);
+        **other != id && was_so && !world.carries(id, **other)
+    };
+    let cut_off = view.members.keys().filter(is_cut_off).count();
+    ensure(
+        view.members.len() - cut_off >= view.majority(),
+        "I5: a host that most of its members are cut off from acknowledges nothing",
+        || format!("{id}: {cut_off} of {:?}", view.members),
     )
 }
 

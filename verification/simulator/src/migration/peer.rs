@@ -143,6 +143,11 @@ impl<G: Guards> Peer<G> {
         self.linked.remove(&other);
     }
 
+    /// When its link to that one last carried both ways, while it has one.
+    pub(super) fn carried(&self, other: PeerId) -> Option<Micros> {
+        self.links.get(&other).copied()
+    }
+
     /// Its session, while it runs and is in one.
     pub(super) fn session(&self) -> Option<&Session<G>> {
         match &self.life {
@@ -650,16 +655,19 @@ impl<G: Guards> World<G> {
         self.drain(id)
     }
 
+    /// Whether their link carries both ways now.
+    pub(super) fn carries(&self, id: PeerId, other: PeerId) -> bool {
+        let is_cut = |cut: &BTreeSet<_>| cut.contains(&(id, other)) || cut.contains(&(other, id));
+        let runs = self.peers.get(&other).is_some_and(|peer| peer.alive == Alive::Running);
+        runs && !self.cuts.values().any(is_cut)
+    }
+
     /// To whom it has a link: one that carries nothing, one way or both, is given up after a while.
     fn tells_links(&mut self, id: PeerId) -> Result<(), Broken> {
         let Some(session) = self.peers[&id].session() else { return Ok(()) };
         let members: Vec<PeerId> = session.roster().members.keys().copied().filter(|it| *it != id).collect();
-        let carries = |other: PeerId| {
-            let is_cut = |cut: &BTreeSet<_>| cut.contains(&(id, other)) || cut.contains(&(other, id));
-            let runs = self.peers.get(&other).is_some_and(|peer| peer.alive == Alive::Running);
-            runs && !self.cuts.values().any(is_cut)
-        };
-        let carrying: Vec<PeerId> = members.iter().copied().filter(|other| carries(*other)).collect();
+        let carrying: Vec<PeerId> =
+            members.iter().copied().filter(|other| self.carries(id, *other)).collect();
         let now = self.now;
         let peer = self.peer(id);
         peer.links.extend(carrying.into_iter().map(|other| (other, now)));
