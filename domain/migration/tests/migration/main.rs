@@ -6,6 +6,7 @@ mod bearing;
 mod budget;
 mod connections;
 mod console;
+mod copies;
 mod defects;
 mod epochs;
 mod grammar;

@@ -252,3 +252,26 @@ fn an_order_that_nobody_has_is_not_gone_by() {
     assert_eq!(net.refused.remove(&peer(2)), Some(Closed::OtherOrder));
     assert!(!net.peers.contains_key(&peer(2)));
 }
+
+/// Of four two would not go along, and their votes make the majority: whom a host names that leaves follows it at once.
+#[test]
+fn who_would_not_go_along_votes_for_whom_its_host_names() {
+    let mut net = Net::of(4);
+    [3, 4].into_iter().for_each(|id| net.give(peer(id), Input::OwnFlag(Support::Unsupported)));
+    net.run(Duration::from_secs(1));
+    let last = snapshot(Tick(net.seen[&peer(1)].tick.0 + 1));
+    net.give(peer(1), Input::HandOver { to: None, why: Handover::Leaves, last });
+    net.run(Duration::from_millis(500));
+    assert_eq!((net.host(), net.session(peer(2)).stamp()), (peer(2), Stamp::certified(Epoch(2))));
+}
+
+/// However many would not go along when their host is lost, nobody waits a second for each of them.
+#[test]
+fn nobody_waits_for_those_who_would_not_go_along() {
+    let mut net = Net::of(8);
+    [2, 3, 4, 5, 6].into_iter().for_each(|id| net.set(peer(id), "net_automigrate_host", "0"));
+    net.run(Duration::from_secs(1));
+    net.kill(peer(1));
+    net.run(Duration::from_millis(2_300));
+    assert_eq!(net.session(peer(7)).stamp(), Stamp::certified(Epoch(2)), "{}", net.session(peer(7)).shown());
+}
