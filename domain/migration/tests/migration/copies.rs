@@ -1,0 +1,46 @@
+//! Who holds the game when a host says that it is safe, and how long anybody keeps a copy of it.
+
+use std::time::Duration;
+
+use mainstay_migration::{Input, NatType, Output, StateId, WithoutMajority};
+
+use crate::net::{Net, peer};
+
+fn acknowledged(net: &Net) -> usize {
+    net.seen[&peer(1)].outputs.iter().filter(|output| matches!(output, Output::Durable(_))).count()
+}
+
+/// Issue 5: "acknowledged = held by the host and min(2, standbys) others": under a lobby the lease of a host lasts while it hears nobody, and
+/// those whom it does not hear may have another meanwhile. What it says of its game then nobody holds.
+#[test]
+fn a_host_of_a_lobby_that_hears_nobody_acknowledges_nothing() {
+    let mut net = Net::under_lobby(3, WithoutMajority::Fork);
+    net.run(Duration::from_secs(2));
+    assert!(acknowledged(&net) > 5, "{}", acknowledged(&net));
+    [2, 3].into_iter().for_each(|id| net.cut_both(peer(1), peer(id)));
+    // What was under way.
+    net.run(Duration::from_millis(300));
+    let before = acknowledged(&net);
+    net.run(Duration::from_secs(4));
+    assert_eq!(acknowledged(&net), before);
+}
+
+/// A copy that nobody keeps up takes the game back by as much as it is old, where all are lost who hold a newer one: whoever is no standby any more forgets it.
+#[test]
+fn whoever_is_no_standby_any_more_forgets_its_copy() {
+    let mut net = Net::of(5);
+    let reached = |nat| Input::Reachable { nat, ping_ms: 30 };
+    let holds = |net: &Net| {
+        let ids = 2..=5_u128;
+        ids.filter(|id| net.session(peer(*id)).held().id() != StateId::NONE).collect::<Vec<_>>()
+    };
+    [2, 3].into_iter().for_each(|id| net.give(peer(id), reached(NatType::Strict)));
+    net.run(Duration::from_secs(20));
+    assert_eq!(holds(&net), [4, 5]);
+    [2, 3].into_iter().for_each(|id| net.give(peer(id), reached(NatType::Open)));
+    [4, 5].into_iter().for_each(|id| net.give(peer(id), reached(NatType::Strict)));
+    net.run(Duration::from_secs(5));
+    assert_eq!(holds(&net), [2, 3, 4, 5], "for a moment more");
+    net.run(Duration::from_secs(15));
+    assert_eq!(holds(&net), [2, 3]);
+}
