@@ -3,7 +3,7 @@
 use jiff::Timestamp as Instant;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_matchmaking::spec::{QueueSpec, Venue};
-use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Verdict, WhyNot};
+use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Text, Verdict, WhyNot};
 use mainstay_matchmaking::{
     BackfillStage, BackfillTicket, Entity, Hold, Kind, Lease, Match, Member, Port, Protocol, Seated,
     ServerDetails, Stage, Statistics, Ticket,
@@ -689,8 +689,10 @@ fn words(short: &Short) -> String {
     match short {
         Short::Players { players, max } => format!("{players} players together, at most {max}"),
         Short::Texts { own, other } => {
-            let told = |text: &Option<std::sync::Arc<str>>| {
-                text.as_deref().map_or_else(|| "players who differ".to_owned(), |text| format!("`{text}`"))
+            let told = |text: &Text| match text {
+                Text::Any => "anything".to_owned(),
+                Text::Same(text) => format!("`{text}`"),
+                Text::Mixed => "players who differ".to_owned(),
             };
             format!("{} here, {} there", told(own), told(other))
         }
