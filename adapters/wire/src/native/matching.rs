@@ -53,7 +53,7 @@ pub struct TimeToMatchView {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlayerRequest {
-    /// Its id, which the studio chooses: of another type than a player, `type!id`.
+    /// Its id, which the studio chooses: of another type than a player, and of a player whose id holds a `!`, `type!id`.
     pub player: String,
     /// Its team, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct PlayerRequest {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlayerOfTicket {
-    /// Its id, which the studio chooses: of another type than a player, `type!id`.
+    /// Its id, which the studio chooses: of another type than a player, and of a player whose id holds a `!`, `type!id`.
     pub player: String,
     /// Its team, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -399,7 +399,7 @@ pub struct StepView {
 }
 
 impl PlayerRequest {
-    /// Who: a player by its id alone, or any entity as `type!id`; `None` where the text is neither.
+    /// Who: a player by its id alone, or any entity as `type!id`, as [`PlayerOfTicket::told`] tells it; `None` where the text is neither.
     #[must_use]
     pub fn entity(&self) -> Option<Entity> {
         let (kind, id) = self.player.split_once('!').unwrap_or((Entity::PLAYER, &self.player));
@@ -408,10 +408,11 @@ impl PlayerRequest {
 }
 
 impl PlayerOfTicket {
-    /// A player's id, with its type where that is another than a player's.
+    /// A player's id, with its type where that is another than a player's, or the id alone would be read as one with its type.
     #[must_use]
     pub fn told(entity: &Entity) -> String {
-        if entity.kind() == Entity::PLAYER { entity.id().to_owned() } else { entity.to_string() }
+        let is_plain = entity.kind() == Entity::PLAYER && !entity.id().contains('!');
+        if is_plain { entity.id().to_owned() } else { entity.to_string() }
     }
 
     fn of(member: &Member) -> Self {
