@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::spec::{Expansion, Gather, Merge, Missing, QueueSpec, Rule, RuleKind};
+use mainstay_matchmaking::spec::{Gather, Merge, Missing, QueueSpec, Rule, RuleKind};
 use mainstay_matchmaking::{
     Amount, BackfillStage, BackfillTicket, Member, Queue, Searching, Stage, Ticket, Value,
 };
@@ -140,17 +140,6 @@ fn may_be_together(spec: &QueueSpec, pair: [&Waiting; 2], now: Timestamp) -> boo
     })
 }
 
-/// Whether a rule lets two be in a match together; of a sum, whether it is not too large: others may make a small one good.
-pub fn fits(index: usize, rule: &Rule, pair: [&Waiting; 2], now: Timestamp) -> bool {
-    let pair = pair.map(Waiting::clone);
-    let RuleKind::MatchTotal { attribute, weight, max, .. } = &rule.kind else {
-        return holds(index, rule, &pair, now);
-    };
-    let (attribute, max) = (attribute.clone(), max.clone());
-    let kind = RuleKind::MatchTotal { attribute, weight: *weight, min: Expansion::Fixed(Amount::ZERO), max };
-    holds(index, &Rule { kind, ..rule.clone() }, &pair, now)
-}
-
 /// Why a group is no match at a moment; `None` where it is one.
 pub fn why_not(spec: &QueueSpec, group: &[Waiting], now: Timestamp) -> Option<String> {
     let players: usize = group.iter().map(|it| it.members().len()).sum();
@@ -196,7 +185,8 @@ fn values(ticket: &Waiting, index: usize) -> Vec<Option<Value>> {
     ticket.members().iter().map(|member| value(member, index)).collect()
 }
 
-fn holds(index: usize, rule: &Rule, group: &[Waiting], now: Timestamp) -> bool {
+/// Whether a group keeps a rule, whatever the rule says of its teams.
+pub fn holds(index: usize, rule: &Rule, group: &[Waiting], now: Timestamp) -> bool {
     let restricts = |ticket: &Waiting| !is_optional(rule, ticket.waited(now));
     match &rule.kind {
         RuleKind::StringEquality { missing, enforced, .. } => {

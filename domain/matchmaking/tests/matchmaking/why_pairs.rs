@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mainstay_core::{TicketId, Timestamp};
-use mainstay_matchmaking::spec::{Delta, Expansion, Missing, QueueSpec};
+use mainstay_matchmaking::spec::{Delta, Expansion, Missing, QueueSpec, Rule, RuleKind};
 use mainstay_matchmaking::why::{Judged, Short, Text, Verdict, WhyNot};
-use mainstay_matchmaking::{Caller, Command, ServerDetails};
+use mainstay_matchmaking::{Amount, Caller, Command, ServerDetails};
 use proptest::prelude::*;
 
 use crate::draw::{Dice, queue};
-use crate::oracle::{Waiting, fits, waiting};
+use crate::oracle::{Waiting, holds, waiting};
 use crate::random::{Step, step};
 use crate::world::{
     World, equality, intersection, latencies, member, optional, region, seated, selection, spec, text, texts,
@@ -120,6 +120,17 @@ fn who_fits_anyone_asks_nothing_of_a_game_whose_rule_gave_way() {
     assert_eq!(told(&world, game).0, 1);
     world.solo("ctf-too", &[text("ctf")]);
     assert_eq!(why(&world, game).kept_away, [("mode".into(), 1)], "its own rule restricts still");
+}
+
+/// Whether a rule lets two be in a match together; of a sum, whether it is not too large: others may make a small one good.
+fn fits(index: usize, rule: &Rule, pair: [&Waiting; 2], now: Timestamp) -> bool {
+    let pair = pair.map(Waiting::clone);
+    let RuleKind::MatchTotal { attribute, weight, max, .. } = &rule.kind else {
+        return holds(index, rule, &pair, now);
+    };
+    let (attribute, max) = (attribute.clone(), max.clone());
+    let kind = RuleKind::MatchTotal { attribute, weight: *weight, min: Expansion::Fixed(Amount::ZERO), max };
+    holds(index, &Rule { kind, ..rule.clone() }, &pair, now)
 }
 
 /// Longer than every limit of a drawn queue changes.
