@@ -1,6 +1,9 @@
 //! What callers of `/v1` say and what they are told are types of their own: the one is read strictly, the other with what comes later.
 
-use mainstay_wire::native::{BackfillRequest, GameStands, PartyView, PlayerOfTicket, TicketRequest};
+use mainstay_matchmaking::Entity;
+use mainstay_wire::native::{
+    BackfillRequest, GameStands, PartyView, PlayerOfTicket, PlayerRequest, TicketRequest,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -28,4 +31,22 @@ fn what_is_told_of_a_player_besides_is_passed_over() {
     let told = json!({ "player": "alice", "team": "red", "seenBefore": true });
     let read: PlayerOfTicket = serde_json::from_value(told).expect("a later version may tell more");
     assert_eq!((&*read.player, read.team.as_deref()), ("alice", Some("red")));
+}
+
+/// Who is told is found by the same text, and no two are told alike.
+#[test]
+fn a_player_is_told_so_that_it_is_read_again() {
+    for (kind, id, expected) in [
+        (Entity::PLAYER, "alice", "alice"),
+        (Entity::PLAYER, "character!7", "title_player_account!character!7"),
+        (Entity::PLAYER, "!", "title_player_account!!"),
+        ("character", "7", "character!7"),
+        ("character", "7!8", "character!7!8"),
+    ] {
+        let entity = Entity::new(kind, id).expect("it is short");
+        let player = PlayerOfTicket::told(&entity);
+        assert_eq!(player, expected);
+        let asked = PlayerRequest { player, ..PlayerRequest::default() };
+        assert_eq!(asked.entity(), Some(entity));
+    }
 }

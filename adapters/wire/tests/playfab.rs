@@ -382,7 +382,13 @@ fn what_is_of_another_type_is_told_with_its_place_and_all_at_once() {
     };
     assert_eq!(sorted(told(queue.clone())), expected);
     let refused = MatchmakingQueueConfig::read(queue).unwrap_err();
-    assert_eq!(sorted(refused.iter().map(ToString::to_string).collect()), expected);
+    let besides = [
+        "rule : AttributeNotSpecifiedBehavior UseDefault needs a DefaultAttributeValue",
+        "team : maxTeamSize 0: nobody could be on it",
+        "teams: one team alone; none, or at least two",
+    ];
+    let all = expected.into_iter().chain(besides).map(str::to_owned).collect();
+    assert_eq!(sorted(refused.iter().map(ToString::to_string).collect()), sorted(all));
 
     let players: Vec<Value> = (0..7)
         .map(|at| {
@@ -581,6 +587,36 @@ fn an_expansion_is_what_its_fields_say_in_either_dialect() {
     assert_eq!(by_intervals(None), by_intervals(Some("Custom")));
 }
 
+/// "refused at the door where the specification allows, named by code": with every fault at once, whatever kind each is of.
+#[test]
+fn a_queue_that_is_none_is_told_everything_that_is_wrong_with_it() {
+    let attribute = json!({ "Path": "a[0]", "Source": "Elsewhere" });
+    let queue = json!({
+        "Name": "q", "MinMatchSize": 4, "MaxMatchSize": 2,
+        "Rules": [
+            { "Type": "NoSuchRule", "Name": "one" },
+            { "Type": "DifferenceRule", "Name": "two", "Attribute": attribute, "Difference": -1, "Weight": 0,
+              "MergeFunction": "Most", "AttributeNotSpecifiedBehavior": "MatchAny" },
+            { "Type": "StringEqualityRule", "Name": "three", "Attribute": { "Path": "b" }, "Weight": "heavy",
+              "AttributeNotSpecifiedBehavior": "Sometimes" },
+        ],
+    });
+    let faults = MatchmakingQueueConfig::read(queue).unwrap_err();
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    for part in [
+        "Rules[2].Weight: a number is needed, and this is the text",
+        "no rule of Type NoSuchRule",
+        "rule two: MergeFunction Most",
+        "rule two: Attribute.Source Elsewhere",
+        "rule two: path `a[0]`",
+        "rule two: Weight 0",
+        "rule three: AttributeNotSpecifiedBehavior Sometimes",
+        "MatchSize",
+    ] {
+        assert!(told.iter().any(|fault| fault.contains(part)), "{part} in {told:#?}");
+    }
+}
+
 /// Whatever is wrong with a rule is told by its name and field; what the specification requires of it has no default that nobody wrote.
 #[test]
 fn what_a_rule_lacks_is_told_by_its_name_and_field() {
@@ -720,8 +756,10 @@ fn an_expansion_that_would_be_passed_over_is_a_fault() {
         rule(json!({ "SecondsBetweenExpansions": 5 })), twice, custom,
     ] });
     let told = MatchmakingQueueConfig::read(queue).unwrap_err();
+    // What they lack besides is told as well.
+    let told = told.iter().map(ToString::to_string).filter(|fault| fault.contains("Expansion"));
     assert_eq!(
-        told.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        told.collect::<Vec<_>>(),
         [
             "rule r: its Expansion is linear, and has DifferenceOverrides, which custom ones have",
             "rule r: its Expansion is linear, and has DifferenceOverrides, which custom ones have",

@@ -374,7 +374,7 @@ impl<P: Party + ?Sized> Reader<'_, P> {
 }
 
 /// Of two lists in the order of regions, those in both.
-pub(crate) fn worst_of_both(some: &[(Arc<str>, u32)], others: &[(Arc<str>, u32)]) -> Vec<(Arc<str>, u32)> {
+fn worst_of_both(some: &[(Arc<str>, u32)], others: &[(Arc<str>, u32)]) -> Vec<(Arc<str>, u32)> {
     let mut others = others.iter().peekable();
     let both = some.iter().filter_map(|(region, latency)| {
         while others.next_if(|(other, _)| other < region).is_some() {}

@@ -3,7 +3,15 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use std::time::Duration;
+
+use mainstay_journal::Head;
 use mainstay_journal::history::{History, HistoryError};
+
+/// How often it is looked whether the history has read what is durable.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// And how many times: it follows each second, and by three of those it does, or has much to read.
+const LOOKS_MAX: u32 = 30;
 
 /// The history, where one is kept.
 #[derive(Debug, Clone, Default)]
@@ -46,5 +54,23 @@ impl Told {
             read(&history.lock().unwrap_or_else(PoisonError::into_inner))
         });
         Ok(read.await.map_err(|panicked| Untold::Bug(panicked.to_string()))??)
+    }
+
+    /// Waits until the history has read what was durable at some moment, for three seconds at most: how many events it has not read by then.
+    ///
+    /// # Errors
+    /// See [`Untold`].
+    pub(crate) async fn wait(&self, heads: Vec<Head>) -> Result<u64, Untold> {
+        let heads = Arc::new(heads);
+        let mut looks = 1;
+        loop {
+            let heads = Arc::clone(&heads);
+            let behind = self.read(move |history| history.behind(&heads)).await?;
+            if behind == 0 || looks >= LOOKS_MAX {
+                return Ok(behind);
+            }
+            looks += 1;
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 }

@@ -176,6 +176,9 @@ pub struct WaterfallView {
     pub queue: String,
     /// What happened, in order.
     pub steps: Vec<WaterfallStep>,
+    /// How many events are durable that the history has not read, so that steps may be missing; absent where it has read all there were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold_events: Option<u64>,
 }
 
 /// What happened on the way to a match.
@@ -286,17 +289,23 @@ impl RehearsalView {
 }
 
 impl WaterfallView {
-    /// Steps in the order of their times.
+    /// Steps in the order of their times, of a history that has not read so many events.
     #[must_use]
-    pub fn of(id: String, queue: &str, mut steps: Vec<(Timestamp, String, Vec<String>)>) -> Self {
+    pub fn of(
+        id: String,
+        queue: &str,
+        mut steps: Vec<(Timestamp, String, Vec<String>)>,
+        untold: u64,
+    ) -> Self {
         steps.sort_by_key(|(at, ..)| *at);
         let first = steps.first().map_or(Timestamp::EPOCH, |(at, ..)| *at);
-        let steps = steps.into_iter().map(|(at, what, of)| WaterfallStep {
-            at: crate::multiplay::instant(at),
-            after_seconds: at.since(first).as_secs_f64(),
-            what,
-            of,
+        let steps = steps.into_iter().map(|(at, what, mut of)| {
+            // An allocation has the id of its match.
+            of.dedup();
+            let after_seconds = at.since(first).as_secs_f64();
+            WaterfallStep { at: crate::multiplay::instant(at), after_seconds, what, of }
         });
-        Self { id, queue: queue.to_owned(), steps: steps.collect() }
+        let untold_events = (untold > 0).then_some(untold);
+        Self { id, queue: queue.to_owned(), steps: steps.collect(), untold_events }
     }
 }

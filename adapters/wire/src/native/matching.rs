@@ -3,7 +3,7 @@
 use jiff::Timestamp as Instant;
 use mainstay_core::{MatchId, Tenure, TicketId, Timestamp};
 use mainstay_matchmaking::spec::{QueueSpec, Venue};
-use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Verdict, WhyNot};
+use mainstay_matchmaking::why::{Asked, Judged, Neighbour, Short, Step, Text, Verdict, WhyNot};
 use mainstay_matchmaking::{
     BackfillStage, BackfillTicket, Entity, Hold, Kind, Lease, Match, Member, Port, Protocol, Seated,
     ServerDetails, Stage, Statistics, Ticket,
@@ -53,7 +53,7 @@ pub struct TimeToMatchView {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlayerRequest {
-    /// Its id, which the studio chooses: of another type than a player, `type!id`.
+    /// Its id, which the studio chooses: of another type than a player, and of a player whose id holds a `!`, `type!id`.
     pub player: String,
     /// Its team, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct PlayerRequest {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlayerOfTicket {
-    /// Its id, which the studio chooses: of another type than a player, `type!id`.
+    /// Its id, which the studio chooses: of another type than a player, and of a player whose id holds a `!`, `type!id`.
     pub player: String,
     /// Its team, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -399,7 +399,7 @@ pub struct StepView {
 }
 
 impl PlayerRequest {
-    /// Who: a player by its id alone, or any entity as `type!id`; `None` where the text is neither.
+    /// Who: a player by its id alone, or any entity as `type!id`, as [`PlayerOfTicket::told`] tells it; `None` where the text is neither.
     #[must_use]
     pub fn entity(&self) -> Option<Entity> {
         let (kind, id) = self.player.split_once('!').unwrap_or((Entity::PLAYER, &self.player));
@@ -408,10 +408,11 @@ impl PlayerRequest {
 }
 
 impl PlayerOfTicket {
-    /// A player's id, with its type where that is another than a player's.
+    /// A player's id, with its type where that is another than a player's, or the id alone would be read as one with its type.
     #[must_use]
     pub fn told(entity: &Entity) -> String {
-        if entity.kind() == Entity::PLAYER { entity.id().to_owned() } else { entity.to_string() }
+        let is_plain = entity.kind() == Entity::PLAYER && !entity.id().contains('!');
+        if is_plain { entity.id().to_owned() } else { entity.to_string() }
     }
 
     fn of(member: &Member) -> Self {
@@ -689,8 +690,10 @@ fn words(short: &Short) -> String {
     match short {
         Short::Players { players, max } => format!("{players} players together, at most {max}"),
         Short::Texts { own, other } => {
-            let told = |text: &Option<std::sync::Arc<str>>| {
-                text.as_deref().map_or_else(|| "players who differ".to_owned(), |text| format!("`{text}`"))
+            let told = |text: &Text| match text {
+                Text::Any => "anything".to_owned(),
+                Text::Same(text) => format!("`{text}`"),
+                Text::Mixed => "players who differ".to_owned(),
             };
             format!("{} here, {} there", told(own), told(other))
         }

@@ -112,8 +112,9 @@ impl ServerDetails {
 impl Listed {
     fn port(&self) -> Result<matchmaking::Port, String> {
         let (Self::Nested { port } | Self::Flat(port)) = self;
-        let number = u16::try_from(port.num)
-            .map_err(|_| format!("port {}: Num {}, at most 65535", port.name, port.num))?;
+        let number = u16::try_from(port.num).map_err(|_| {
+            format!("port {}: Num {}, a whole number from 0 to 65535 is needed", port.name, port.num)
+        })?;
         let protocol = match port.protocol {
             ProtocolType::Tcp => matchmaking::Protocol::Tcp,
             ProtocolType::Udp => matchmaking::Protocol::Udp,

@@ -189,6 +189,38 @@ fn look(body: &Value, sought: Sought) -> Vec<Fault> {
     found.faults
 }
 
+/// A field that is taken for left out, since it is of another type than it should be: so what else is wrong can be found.
+pub(super) struct LeftOut {
+    /// `rule NAME`, where it is a rule's.
+    owner: Option<String>,
+    field: String,
+}
+
+impl LeftOut {
+    /// What stands at a fault's place.
+    pub(super) fn of(body: &mut Value, place: &str) -> Self {
+        let pointer = |place: &str| format!("/{}", place.replace(['.', '['], "/").replace(']', ""));
+        let (of, field) = place.split_once('.').unwrap_or(("", place));
+        let owner = body.pointer(&format!("{}/Name", pointer(of))).and_then(Value::as_str);
+        let owner = owner.map(|name| format!("rule {name}"));
+        // What is of a field's part is of the whole field.
+        let field = field.split(['.', '[']).next().unwrap_or(field).to_ascii_lowercase();
+        // An override is nothing without its `Value`.
+        let whole = place.strip_suffix(".Value").unwrap_or(place);
+        if let Some(value) = body.pointer_mut(&pointer(whole)) {
+            *value = Value::Null;
+        }
+        Self { owner, field }
+    }
+
+    /// Whether a fault is that the field is missing, or of what is left of it.
+    pub(super) fn is_missed_by(&self, fault: &Fault) -> bool {
+        let Fault { place, what } = fault;
+        let is_its_own = self.owner.as_ref().is_none_or(|owner| owner == place);
+        is_its_own && [place, what].into_iter().any(|text| text.to_ascii_lowercase().contains(&self.field))
+    }
+}
+
 /// What is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sought {

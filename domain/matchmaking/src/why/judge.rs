@@ -5,14 +5,17 @@ use alloc::vec::Vec;
 
 use mainstay_core::Timestamp;
 
+use super::limits::{self, Best, restricts};
 use crate::amount::Amount;
-use crate::attribute::{Facts, Text, worst_of_both};
+use crate::attribute::{Facts, Text};
 use crate::distance;
+use crate::engine::Kind;
 use crate::entity::Entity;
 use crate::spec::{QueueSpec, Rule, RuleKind};
 
 /// A ticket as the rules see it.
 pub(super) struct Side<'a> {
+    pub kind: Kind,
     pub players: Vec<&'a Entity>,
     pub facts: Facts,
     /// The most players of a match it may be in.
@@ -51,12 +54,12 @@ pub enum Short {
         /// How many a match has at most.
         max: u32,
     },
-    /// Different texts; `None` of a ticket whose own players differ.
+    /// Different texts, or a ticket whose own players differ, which fits nobody.
     Texts {
         /// This ticket's.
-        own: Option<Arc<str>>,
+        own: Text,
         /// The other's.
-        other: Option<Arc<str>>,
+        other: Text,
     },
     /// Numbers too far apart.
     Apart {
@@ -129,9 +132,9 @@ pub enum Short {
     SamePlayer,
     /// No region near enough for both.
     Region {
-        /// The best of those both measured, with the worse latency.
+        /// The best of those that all measured whose rule restricts, with the latency of whoever is furthest beyond its own limit.
         best: Option<(Arc<str>, u32)>,
-        /// The largest latency, for the stricter of the two.
+        /// The largest latency for that one.
         allowed: u32,
     },
 }
@@ -196,46 +199,44 @@ fn next(place: &mut usize) -> usize {
 }
 
 fn between(rule: &Rule, own: &Side<'_>, other: &Side<'_>, at: &mut Places) -> (Option<Short>, f64) {
-    let restricts = |side: &Side<'_>| rule.optional_after.is_none_or(|after| side.waited < after);
     // Of rules between tickets each ticket's own limit holds (record 0041, 11).
     let sides = [own, other];
     match &rule.kind {
         RuleKind::StringEquality { enforced, .. } => {
             let index = next(&mut at.texts);
-            let restricted =
-                sides.iter().any(|side| restricts(side) && enforced.after(side.waited).is_some());
-            let texts = (own.facts.texts.get(index), other.facts.texts.get(index));
-            let (Some(one), Some(two)) = texts else { return (None, 0.0) };
-            let same = matches!((one, two), (Text::Any, _) | (_, Text::Any))
-                || matches!((one, two), (Text::Same(one), Text::Same(two)) if one == two);
-            let told = |text: &Text| match text {
-                Text::Same(text) => Some(text.clone()),
-                Text::Any | Text::Mixed => None,
+            let text = |side: &Side<'_>| side.facts.texts.get(index).cloned().unwrap_or(Text::Any);
+            // Who fits anyone asks nothing by it.
+            let is_asked = |side: &Side<'_>| {
+                restricts(rule, side) && enforced.after(side.waited).is_some() && text(side) != Text::Any
             };
-            let short = (restricted && !same).then(|| Short::Texts { own: told(one), other: told(two) });
-            (short, if same { 0.0 } else { 1.0 })
+            let (own, other) = (text(own), text(other));
+            let same = match (&own, &other) {
+                (Text::Mixed, _) | (_, Text::Mixed) => false,
+                (Text::Any, _) | (_, Text::Any) => true,
+                (Text::Same(own), Text::Same(other)) => own == other,
+            };
+            let is_near = same || own == Text::Any || other == Text::Any;
+            let restricted = sides.into_iter().any(is_asked);
+            let short = (restricted && !same).then_some(Short::Texts { own, other });
+            (short, if is_near { 0.0 } else { 1.0 })
         }
         RuleKind::Difference { allowed, .. } => {
             let index = next(&mut at.numbers);
             let number = |side: &Side<'_>| side.facts.numbers.get(index).copied().flatten();
             let (Some(one), Some(two)) = (number(own), number(other)) else { return (None, 0.0) };
             let by = Amount::from_millionths((one.millionths() - two.millionths()).abs());
-            let limits = sides.iter().filter(|side| restricts(side));
+            let limits = sides.iter().filter(|side| restricts(rule, side));
             let limit = limits.filter_map(|side| allowed.after(side.waited)).min();
             let scale = allowed.after(own.waited).unwrap_or(Amount::ONE);
             let short = limit.filter(|limit| by > *limit).map(|allowed| Short::Apart { by, allowed });
             (short, distance::difference(by.to_f64(), scale.to_f64()))
         }
-        RuleKind::SetIntersection { shared, .. } => {
+        RuleKind::SetIntersection { shared: least, .. } => {
             let index = next(&mut at.sets);
-            let set = |side: &Side<'_>| side.facts.sets.get(index).cloned().flatten();
-            let (Some(one), Some(two)) = (set(own), set(other)) else { return (None, 0.0) };
-            let common = one.iter().filter(|text| two.contains(text)).count();
-            let common = u32::try_from(common).unwrap_or(u32::MAX);
-            let needed = sides.iter().filter(|side| restricts(side));
-            let needed = needed.filter_map(|side| shared.after(side.waited)).max().unwrap_or(0);
-            let short = (common < needed).then_some(Short::Shared { shared: common, needed });
-            (short, distance::set(common))
+            let (shared, needed) = limits::shared((rule, least), index, sides.into_iter());
+            let fits_any = |side: &&Side<'_>| side.facts.sets.get(index).is_none_or(Option::is_none);
+            let short = (shared < needed).then_some(Short::Shared { shared, needed });
+            (short, if sides.iter().any(fits_any) { 0.0 } else { distance::set(shared) })
         }
         RuleKind::MatchTotal { max, .. } => {
             let index = next(&mut at.totals);
@@ -248,16 +249,9 @@ fn between(rule: &Rule, own: &Side<'_>, other: &Side<'_>, at: &mut Places) -> (O
             (max.map(|max| Short::Total { sum, max }), 0.0)
         }
         RuleKind::RegionSelection { latency, .. } => {
-            let limits = sides.iter().filter(|side| restricts(side));
-            let Some(allowed) = limits.filter_map(|side| latency.after(side.waited)).min() else {
-                return (None, 0.0);
-            };
-            let both = worst_of_both(&own.facts.latencies, &other.facts.latencies);
-            let best = both.into_iter().min_by_key(|(_, latency)| *latency);
-            let near = best.as_ref().map(|(_, latency)| distance::quality(*latency, allowed));
-            let short = best.as_ref().is_none_or(|(_, latency)| *latency > allowed);
-            let short = short.then_some(Short::Region { best, allowed });
-            (short, distance::region(near.unwrap_or(0.0)))
+            let Some(best) = Best::of((rule, latency), sides.into_iter()) else { return (None, 0.0) };
+            let near = distance::region(best.quality());
+            (best.short(), near)
         }
         RuleKind::TeamDifference { .. }
         | RuleKind::TeamSizeBalance { .. }

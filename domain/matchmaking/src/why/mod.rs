@@ -6,6 +6,7 @@
 mod fitting;
 mod funnel;
 mod judge;
+mod limits;
 mod together;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use self::judge::Side;
 pub use self::judge::{Judged, Short, Verdict};
 pub use self::together::Together;
 use crate::amount::Amount;
+pub use crate::attribute::Text;
 use crate::attribute::{Facts, same};
 use crate::backfill::{BackfillStage, BackfillTicket};
 use crate::engine::Kind;
@@ -170,6 +172,13 @@ impl Waiting {
         matches!(self, Self::Game(..))
     }
 
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Ticket(..) => Kind::Ordinary,
+            Self::Game(..) => Kind::Backfill,
+        }
+    }
+
     fn since(&self) -> Timestamp {
         let (Self::Ticket(_, searching) | Self::Game(_, searching)) = self;
         searching.since
@@ -199,7 +208,7 @@ impl Waiting {
         let facts = facts.unwrap_or_default();
         // Limits are those of the last moment at which anybody was looked at.
         let waited = self.waited(spec.gather.last_until(now));
-        Side { players, facts, room: self.room(spec), waited }
+        Side { kind: self.kind(), players, facts, room: self.room(spec), waited }
     }
 
     fn room(&self, spec: &QueueSpec) -> u32 {
@@ -220,8 +229,8 @@ impl Waiting {
 
     fn named(&self) -> (TicketId, Kind, usize) {
         match self {
-            Self::Ticket(ticket, _) => (ticket.id, Kind::Ordinary, ticket.members.len()),
-            Self::Game(game, _) => (game.id, Kind::Backfill, game.members.len()),
+            Self::Ticket(ticket, _) => (ticket.id, self.kind(), ticket.members.len()),
+            Self::Game(game, _) => (game.id, self.kind(), game.members.len()),
         }
     }
 }

@@ -7,9 +7,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::judge::{self, Judged, Short, Side, Verdict};
+use super::limits::{self, Best};
 use super::{QueueSpec, Waiting};
 use crate::amount::Amount;
-use crate::attribute::{Facts, worst_of_both};
+use crate::attribute::Facts;
 use crate::backfill::Game;
 use crate::spec::{Rule, RuleKind, TeamSpec};
 
@@ -95,22 +96,15 @@ fn of_all(spec: &QueueSpec, group: &[Tried<'_>]) -> Vec<Judged> {
     }
     let (mut set, mut total) = (0, 0);
     for rule in &spec.rules {
-        let strict = || group.iter().map(|(_, side)| *side).filter(|side| restricts(rule, side.waited));
+        let sides = || group.iter().map(|(_, side)| *side);
         let short = match &rule.kind {
-            RuleKind::SetIntersection { shared, .. } => {
-                let needed = strict().filter_map(|side| shared.after(side.waited)).max().unwrap_or(0);
+            RuleKind::SetIntersection { shared: least, .. } => {
                 set += 1;
-                common(group, set - 1)
-                    .filter(|common| *common < needed)
-                    .map(|shared| Short::Shared { shared, needed })
+                let (shared, needed) = limits::shared((rule, least), set - 1, sides());
+                (shared < needed).then_some(Short::Shared { shared, needed })
             }
             RuleKind::RegionSelection { latency, .. } => {
-                let allowed = strict().filter_map(|side| latency.after(side.waited)).min();
-                allowed.and_then(|allowed| {
-                    let best = best_region(group);
-                    let is_far = best.as_ref().is_none_or(|(_, latency)| *latency > allowed);
-                    is_far.then_some(Short::Region { best, allowed })
-                })
+                Best::of((rule, latency), sides()).and_then(Best::short)
             }
             RuleKind::MatchTotal { max, .. } => {
                 total += 1;
@@ -127,24 +121,6 @@ fn of_all(spec: &QueueSpec, group: &[Tried<'_>]) -> Vec<Judged> {
         broken.extend(short.map(|short| judged(rule.name.clone(), short)));
     }
     broken
-}
-
-/// How many values all who have a list share; `None` where nobody has one.
-fn common(group: &[Tried<'_>], index: usize) -> Option<u32> {
-    let mut sets = group.iter().filter_map(|(_, side)| side.facts.sets.get(index)?.as_ref());
-    let first = sets.next()?.clone();
-    let shared = sets.fold(first, |mut shared, set| {
-        shared.retain(|text| set.contains(text));
-        shared
-    });
-    u32::try_from(shared.len()).ok()
-}
-
-fn best_region(group: &[Tried<'_>]) -> Option<(Arc<str>, u32)> {
-    let mut measured = group.iter().map(|(_, side)| &side.facts.latencies);
-    let first = measured.next()?.clone();
-    let all = measured.fold(first, |all, other| worst_of_both(&all, other));
-    all.into_iter().min_by_key(|(_, latency)| *latency)
 }
 
 fn sum(group: &[Tried<'_>], index: usize) -> Amount {

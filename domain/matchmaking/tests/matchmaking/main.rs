@@ -26,5 +26,6 @@ mod tickets;
 mod unmatchable;
 mod weights;
 mod why;
+mod why_pairs;
 mod why_together;
 mod world;

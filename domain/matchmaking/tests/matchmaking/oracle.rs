@@ -185,7 +185,8 @@ fn values(ticket: &Waiting, index: usize) -> Vec<Option<Value>> {
     ticket.members().iter().map(|member| value(member, index)).collect()
 }
 
-fn holds(index: usize, rule: &Rule, group: &[Waiting], now: Timestamp) -> bool {
+/// Whether a group keeps a rule, whatever the rule says of its teams.
+pub fn holds(index: usize, rule: &Rule, group: &[Waiting], now: Timestamp) -> bool {
     let restricts = |ticket: &Waiting| !is_optional(rule, ticket.waited(now));
     match &rule.kind {
         RuleKind::StringEquality { missing, enforced, .. } => {

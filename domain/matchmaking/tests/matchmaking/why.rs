@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use mainstay_core::{TicketId, Timestamp, Turn};
 use mainstay_matchmaking::spec::{Declared, Expansion, Gather, Missing, QueueSpec, RuleKind, Venue};
-use mainstay_matchmaking::why::{Asked, LOOKED_AT_MAX, NEAREST_MAX, Neighbour, Short, Step, Verdict, WhyNot};
+use mainstay_matchmaking::why::{
+    Asked, LOOKED_AT_MAX, NEAREST_MAX, Neighbour, Short, Step, Text, Verdict, WhyNot,
+};
 use mainstay_matchmaking::{Caller, Command, Kind, ServerDetails};
 
 use crate::world::{
@@ -147,7 +149,7 @@ fn every_kind_of_rule_between_tickets_tells_what_is_missing() {
     two("other", &far);
     let told = why(&world, waits);
     let expected = [
-        ("build", Short::Texts { own: Some("b1".into()), other: Some("b2".into()) }),
+        ("build", Short::Texts { own: Text::Same("b1".into()), other: Text::Same("b2".into()) }),
         ("modes", Short::Shared { shared: 1, needed: 2 }),
         ("hosts", Short::Total { sum: number(4.0), max: number(2.0) }),
         ("region", Short::Region { best: Some(("West".into(), 90)), allowed: 80 }),

@@ -20,7 +20,7 @@ impl Face {
         let caller = self.caller(asked)?;
         let set: SetObjects = asked.read()?;
         let entity = self.whose(&caller, set.entity.as_ref())?;
-        let changes: Vec<Change> = set.objects.iter().map(change).collect::<Result<_, _>>()?;
+        let changes: Vec<Change> = set.objects.iter().enumerate().map(change).collect::<Result<_, _>>()?;
         if changes.is_empty() {
             return Err(Refusal::field("Objects", "it is empty"));
         }
@@ -29,7 +29,9 @@ impl Face {
                 .map_err(|_| Refusal::field("ExpectedProfileVersion", "a version is not negative"))
         });
         let expected = expected.transpose()?;
-        let answer = self.objects.set(&entity, changes, expected).await??;
+        let sent: Vec<Arc<str>> = changes.iter().map(|change| Arc::clone(&change.name)).collect();
+        let answer = self.objects.set(&entity, changes, expected).await?;
+        let answer = answer.map_err(|rejection| Refusal::objects(&rejection, &sent))?;
         let told = |(name, done): (Arc<str>, Done)| SetObjectInfo {
             object_name: name.to_string(),
             set_result: match done {
@@ -86,7 +88,8 @@ impl Face {
 
 /// "Only one of Object or EscapedDataObject fields may be used"; "both DataObject and EscapedDataObject must not be set as well" where
 /// an object is deleted.
-fn change(object: &SetObject) -> Result<Change, Refusal> {
+fn change((at, object): (usize, &SetObject)) -> Result<Change, Refusal> {
+    let place = |field: &str| format!("Objects[{at}].{field}");
     let data = object.data_object.as_ref().filter(|data| !data.is_null());
     let escaped = object.escaped_data_object.as_deref().filter(|text| !text.is_empty());
     let becomes = match (data, escaped, object.delete_object) {
@@ -94,15 +97,15 @@ fn change(object: &SetObject) -> Result<Change, Refusal> {
         (Some(data), None, false) => Becomes::Json(data.to_string().into()),
         (None, Some(text), false) => {
             let value: Value = serde_json::from_str(text)
-                .map_err(|error| Refusal::no_json(&format!("EscapedDataObject: {error}")))?;
+                .map_err(|error| Refusal::no_json(&format!("{}: {error}", place("EscapedDataObject"))))?;
             Becomes::Json(value.to_string().into())
         }
         (None, None, false) => {
-            return Err(Refusal::field("DataObject", "it is missing, and nothing is deleted"));
+            return Err(Refusal::field(&place("DataObject"), "it is missing, and nothing is deleted"));
         }
         (Some(_), Some(_), _) | (_, Some(_), true) | (Some(_), _, true) => {
             return Err(Refusal::field(
-                "DataObject",
+                &place("DataObject"),
                 "one of DataObject, EscapedDataObject and DeleteObject, not two",
             ));
         }

@@ -2,6 +2,7 @@
 //! a header, since the envelope has no place for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -137,7 +138,8 @@ impl Refusal {
             identity::Fault::Expired => ("EntityTokenExpired", 1336),
         };
         let message = format!(
-            "{fault}; log in again, or as a server that is hosted here ask the local daemon for the next: GET /token"
+            "{fault}; log in again, or as a server that is hosted here ask the local daemon for the next (GET /token): its token counts while the server \
+             has a session, and that of a server without one counts nothing here"
         );
         Self::new((StatusCode::UNAUTHORIZED, "MS-A002"), code, message)
     }
@@ -338,17 +340,24 @@ impl From<Rejection> for Refusal {
     }
 }
 
-impl From<mainstay_players::Rejection> for Refusal {
-    fn from(rejection: mainstay_players::Rejection) -> Self {
+impl Refusal {
+    /// Of the objects of these names, in the order in which they were sent.
+    pub(super) fn objects(rejection: &mainstay_players::Rejection, sent: &[Arc<str>]) -> Self {
         use mainstay_players::Rejection;
         let message = rejection.to_string();
+        let place = |name: &Arc<str>, field: &str| {
+            let at = sent.iter().position(|it| it == name);
+            at.map_or_else(|| field.to_owned(), |at| format!("Objects[{at}].{field}"))
+        };
         match rejection {
             Rejection::OtherVersion { .. } => {
                 Self::new((StatusCode::CONFLICT, "MS-M021"), ("EntityProfileVersionMismatch", 1352), message)
             }
-            Rejection::Name { .. } => Self { code: "MS-M022", ..Self::field("ObjectName", message) },
-            Rejection::TooLarge { .. } | Rejection::TooDeep { .. } => {
-                Self { code: "MS-M022", ..Self::field("DataObject", message) }
+            Rejection::Name { name } => {
+                Self { code: "MS-M022", ..Self::field(&place(name, "ObjectName"), message) }
+            }
+            Rejection::TooLarge { name, .. } | Rejection::TooDeep { name, .. } => {
+                Self { code: "MS-M022", ..Self::field(&place(name, "DataObject"), message) }
             }
             Rejection::TooMany { .. } => Self { code: "MS-M022", ..Self::field("Objects", message) },
             Rejection::Full { .. } => {

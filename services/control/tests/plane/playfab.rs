@@ -424,6 +424,13 @@ async fn objects_that_are_none_are_refused_and_no_caller_asks_for_ever() {
     let nobody = json!({ "Id": "", "Type": "title_player_account" });
     refused(&post(&world, set, &title, &of(player.clone(), "{")).await, 400, ("InvalidJSONContent", 1200));
     refused(&post(&world, set, &title, &of(nobody, "{}")).await, 400, ("InvalidEntityType", 1373));
+    // Of several it is told which.
+    let (small, large) = (json!({ "mu": 1 }), json!({ "mu": "x".repeat(1_000) }));
+    let two = [("one", small), ("two", large)]
+        .map(|(name, data)| json!({ "ObjectName": name, "DataObject": data }));
+    let answer = post(&world, set, &title, &json!({ "Entity": player, "Objects": two })).await;
+    refused(&answer, 400, ("InvalidParams", 1000));
+    assert!(answer.text.contains("Objects[1].DataObject: object two has"), "{}", answer.text);
     let get = json!({ "Entity": player });
     for asked in 0.. {
         let answer = post(&world, "/Object/GetObjects", &title, &get).await;

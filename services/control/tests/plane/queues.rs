@@ -330,8 +330,14 @@ async fn a_waterfall_begins_with_every_ticket_of_its_match() {
     }
     let formed = world.get(&last).await.body["matchId"].as_str().unwrap().to_owned();
     let told = world.get(&format!("/v1/queues/q/matches/{formed}/waterfall")).await;
-    let made = told.body["steps"].as_array().unwrap().iter().filter(|step| step["what"] == "ticket.created");
-    assert_eq!(made.count(), 10, "{}", told.text);
+    let count = |told: &Value, what: &str| {
+        told["steps"].as_array().unwrap().iter().filter(|step| step["what"] == what).count()
+    };
+    assert_eq!(count(&told.body, "ticket.created"), 10, "{}", told.text);
+    assert!(told.body["untoldEvents"].as_u64().unwrap() > 0, "nobody reads them here: {}", told.text);
+    world.tell();
+    let told = world.get(&format!("/v1/queues/q/matches/{formed}/waterfall")).await;
+    assert_eq!((count(&told.body, "match.formed"), &told.body["untoldEvents"]), (1, &Value::Null));
     world.shutdown().await;
 }
 

@@ -52,12 +52,12 @@ const KINDS: [Kind; 8] = [
     ),
 ];
 
-/// A queue in the API's dialect, from either.
-///
-/// # Errors
-/// All that cannot be turned.
-pub(super) fn typed(queue: Value) -> Result<Value, Vec<Fault>> {
-    let Value::Object(mut fields) = queue else { return Err(vec![of_queue("a queue is an object")]) };
+/// A queue in the API's dialect, from either, without the rules that cannot be turned; and all that cannot.
+pub(super) fn typed(queue: Value) -> (Value, Vec<Fault>) {
+    let Value::Object(mut fields) = queue else {
+        let none = Value::Object(Map::new());
+        return (none, vec![of_queue("a queue is an object")]);
+    };
     let mut faults = Vec::new();
     match fields.remove("Rules") {
         None | Some(Value::Null) => {}
@@ -68,13 +68,12 @@ pub(super) fn typed(queue: Value) -> Result<Value, Vec<Fault>> {
     }
     for kind in &KINDS {
         for rule in kind.rules(&mut fields).iter_mut().filter_map(Value::as_object_mut) {
-            if let Err(what) = kind.settle(rule) {
-                let name = rule.get("Name").and_then(Value::as_str).unwrap_or_default();
-                faults.push(Fault { place: format!("rule {name}"), what });
-            }
+            let wrong = kind.settle(rule);
+            let place = format!("rule {}", rule.get("Name").and_then(Value::as_str).unwrap_or_default());
+            faults.extend(wrong.into_iter().map(|what| Fault { place: place.clone(), what }));
         }
     }
-    if faults.is_empty() { Ok(Value::Object(fields)) } else { Err(faults) }
+    (Value::Object(fields), faults)
 }
 
 fn of_queue(what: impl Into<String>) -> Fault {
@@ -125,18 +124,29 @@ impl Kind {
         }
     }
 
-    /// Has a rule say its limit and its expansion by the API's names.
-    fn settle(&self, rule: &mut Map<String, Value>) -> Result<(), String> {
+    /// Has a rule say its limit and its expansion by the API's names; all that is wrong with that.
+    fn settle(&self, rule: &mut Map<String, Value>) -> Vec<String> {
         if let Some(difference) = rule.remove("MaxDifference")
             && is_left_out(rule, "Difference")
         {
             rule.insert("Difference".to_owned(), difference);
         }
+        let mut wrong = Vec::new();
         for way in [Way::Linear, Way::Custom] {
             if let Some(Value::Object(expansion)) = rule.get(way.name()) {
-                way.holds_only_its_own(expansion, way.name())?;
+                wrong.extend(way.holds_only_its_own(expansion, way.name()).err());
             }
         }
+        wrong.extend(self.settle_expansion(rule).err());
+        if !wrong.is_empty() {
+            // What else is wrong with the rule is asked of what is left.
+            let all = ["Expansion", Way::Linear.name(), Way::Custom.name()];
+            rule.retain(|name, _| !all.contains(&name.as_str()));
+        }
+        wrong
+    }
+
+    fn settle_expansion(&self, rule: &mut Map<String, Value>) -> Result<(), String> {
         let Some(Value::Object(expansion)) = rule.get_mut("Expansion") else { return Ok(()) };
         let way = Way::of(expansion, self.gives_way)?;
         way.holds_only_its_own(expansion, "Expansion")?;

@@ -23,7 +23,8 @@ use serde_json::Value;
 pub use self::expansion::{Custom, Linear, Override};
 pub use self::rule::{QueueRule, QueueRuleAttribute};
 use self::rule::{Reading, Type};
-use super::{lenient, types};
+use super::lenient;
+use super::types::{self, LeftOut};
 
 /// A queue.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -131,21 +132,45 @@ impl MatchmakingQueueConfig {
     /// Reads a queue of either dialect.
     ///
     /// # Errors
-    /// What is no queue: everything of another type than it should be, each with its place; else what the reader says.
+    /// What is no queue: everything of another type than it should be, each with its place, every rule that cannot be turned, and what is
+    /// wrong with the rest; where there is nothing of that, what the reader says.
     pub fn read(body: Value) -> Result<Self, Vec<Fault>> {
         let no_objects = types::no_objects(&body);
         if !no_objects.is_empty() {
             return Err(no_objects);
         }
         let sent = body.clone();
-        let read = |typed| {
-            let fault = |error: serde_json::Error| Fault { place: "queue".into(), what: error.to_string() };
-            serde_json::from_value(typed).map_err(|error| vec![fault(error)])
-        };
-        dialect::typed(body).and_then(read).map_err(|otherwise| {
-            let faults = types::faults(&sent);
-            if faults.is_empty() { otherwise } else { faults }
-        })
+        let (typed, unturned) = dialect::typed(body);
+        match serde_json::from_value(typed) {
+            Ok(queue) if unturned.is_empty() => Ok(queue),
+            Ok(_) => Err(Self::faults(sent, None)),
+            Err(error) => Err(Self::faults(sent, Some(&error))),
+        }
+    }
+
+    /// All that is wrong with what is no queue.
+    fn faults(mut sent: Value, error: Option<&serde_json::Error>) -> Vec<Fault> {
+        let mut faults = types::faults(&sent);
+        let left_out = faults.iter().map(|fault| LeftOut::of(&mut sent, &fault.place)).collect::<Vec<_>>();
+        let (typed, unturned) = dialect::typed(sent);
+        faults.extend(unturned);
+        if let Ok(rest) = serde_json::from_value::<Self>(typed) {
+            let is_missed = |fault: &Fault| left_out.iter().any(|field| field.is_missed_by(fault));
+            faults.extend(rest.besides().into_iter().filter(|fault| !is_missed(fault)));
+        }
+        if let Some(error) = error.filter(|_| faults.is_empty()) {
+            faults.push(Fault { place: "queue".into(), what: error.to_string() });
+        }
+        faults
+    }
+
+    /// What is wrong with it besides, of a queue of which rules are left out.
+    fn besides(&self) -> Vec<Fault> {
+        let (declared, faults) = self.understood(None);
+        // They need a rule, which may be left out.
+        let declared = Declared { regions: Vec::new(), ..declared };
+        let understood = if faults.is_empty() { Ok(()) } else { Err(faults) };
+        Fault::both(understood, QueueSpec::new(declared)).err().unwrap_or_default()
     }
 
     /// What runs on the servers of its matches, as PlayFab calls it; `None`: they get none.

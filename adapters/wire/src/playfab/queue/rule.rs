@@ -142,9 +142,10 @@ impl Reading<'_> {
             Some(custom) => self.noted(custom.enforced()),
         };
         let missing = self.missing(|value| value.as_str().map(Into::into), "a text");
+        let (attribute, weight) = (self.attribute(), self.weight());
         Some(RuleKind::StringEquality {
-            attribute: self.attribute()?,
-            weight: self.weight()?,
+            attribute: attribute?,
+            weight: weight?,
             missing: missing?,
             enforced: enforced?,
         })
@@ -160,9 +161,10 @@ impl Reading<'_> {
             Some(other) => self.fault(format!("MergeFunction {other}: Min, Max or Average")),
         };
         let allowed = self.amounts(self.rule.difference, "Difference");
+        let (attribute, weight) = (self.attribute(), self.weight());
         Some(RuleKind::Difference {
-            attribute: self.attribute()?,
-            weight: self.weight()?,
+            attribute: attribute?,
+            weight: weight?,
             missing: missing?,
             merge: merge?,
             allowed: allowed?,
@@ -175,9 +177,10 @@ impl Reading<'_> {
         };
         let missing = self.missing(texts, "a list of texts");
         let shared = self.counts(self.rule.min_intersection_size, "MinIntersectionSize", Delta::Down);
+        let (attribute, weight) = (self.attribute(), self.weight());
         Some(RuleKind::SetIntersection {
-            attribute: self.attribute()?,
-            weight: self.weight()?,
+            attribute: attribute?,
+            weight: weight?,
             missing: missing?,
             shared: shared?,
         })
@@ -190,22 +193,25 @@ impl Reading<'_> {
             (Some(custom), Some(min), Some(max)) => self.noted(custom.totals(min, max)),
             (_, None, _) | (_, _, None) => None,
         };
+        let (attribute, weight) = (self.attribute(), self.weight());
         let (min, max) = bounds?;
-        Some(RuleKind::MatchTotal { attribute: self.attribute()?, weight: self.weight()?, min, max })
+        Some(RuleKind::MatchTotal { attribute: attribute?, weight: weight?, min, max })
     }
 
     fn region_selection(&mut self) -> Option<RuleKind> {
         let latency = self.counts(self.rule.max_latency, "MaxLatency", Delta::Up);
         let path = self.rule.path.as_deref().unwrap_or_default();
-        self.path(path)?;
-        Some(RuleKind::RegionSelection { path: path.into(), weight: self.weight()?, latency: latency? })
+        let (is_path, weight) = (self.path(path), self.weight());
+        is_path?;
+        Some(RuleKind::RegionSelection { path: path.into(), weight: weight?, latency: latency? })
     }
 
     fn team_difference(&mut self) -> Option<RuleKind> {
         let default = self.rule.default_attribute_value.as_ref().and_then(Value::as_f64);
         let default = self.amount(default, "DefaultAttributeValue");
         let allowed = self.amounts(self.rule.difference, "Difference");
-        Some(RuleKind::TeamDifference { attribute: self.attribute()?, default: default?, allowed: allowed? })
+        let attribute = self.attribute();
+        Some(RuleKind::TeamDifference { attribute: attribute?, default: default?, allowed: allowed? })
     }
 
     fn team_size_balance(&mut self) -> Option<RuleKind> {
@@ -262,12 +268,12 @@ impl Reading<'_> {
     fn attribute(&mut self) -> Option<Attribute> {
         let named = self.rule.attribute.clone().unwrap_or_default();
         let source = match named.source.as_str() {
-            "" | "User" => Source::User,
-            "PlayerEntity" => Source::PlayerEntity,
-            other => return self.fault(format!("Attribute.Source {other}: User or PlayerEntity")),
+            "" | "User" => Some(Source::User),
+            "PlayerEntity" => Some(Source::PlayerEntity),
+            other => self.fault(format!("Attribute.Source {other}: User or PlayerEntity")),
         };
         self.path(&named.path)?;
-        Some(Attribute { source, path: named.path.into() })
+        Some(Attribute { source: source?, path: named.path.into() })
     }
 
     fn weight(&mut self) -> Option<Weight> {

@@ -197,11 +197,16 @@ async fn waterfall(
     let (queue, id) = (kept_of(&app, &name).await?, matches::match_of(&id)?);
     // Of the history, which names few of many, is what was done with them.
     let made = queue.read(move |queue, now| made(queue, id, now)).await??;
+    // The history follows the journal each second, and the match may be younger.
+    let heads = app.journal.work(|journal| journal.heads()).await;
+    let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;
+    let heads = heads.map_err(|error| Failure::internal(error.to_string()))?;
+    let untold = app.told.wait(heads).await?;
     let rows = app.told.read(move |history| story(history, id)).await?;
     let made =
         made.into_iter().map(|(at, ticket)| (at, "ticket.created".to_owned(), vec![ticket.to_string()]));
     let rows = rows.into_iter().map(|row| (row.at, row.kind, row.subjects));
-    Ok(Json(WaterfallView::of(id.to_string(), &name, made.chain(rows).collect())))
+    Ok(Json(WaterfallView::of(id.to_string(), &name, made.chain(rows).collect(), untold)))
 }
 
 /// What is told of a match, and of the group it was before it had a server.
