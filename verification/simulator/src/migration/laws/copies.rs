@@ -17,6 +17,8 @@ const COPIES: usize = 2;
 /// How long after the last thing that was wrong between a host and a member it counts on that one: it was missed for two seconds at the most, and is
 /// heard and given the state within another.
 const REACH: Micros = 3_000_000;
+/// How soon after its flag was turned on somebody is counted on: its host may hear of that as it acknowledges.
+const TURNED: Micros = 1_000_000;
 /// For how long whoever could follow has obeyed: it has been heard since, and given the state.
 const OBEYED: Micros = 2_000_000;
 /// How long a host may count on what somebody held that has gone.
@@ -55,8 +57,9 @@ fn could_follow<G: Guards>(world: &World<G>, host: PeerId, id: PeerId) -> bool {
     let roster = of_host.roster();
     let plays = roster.members.contains_key(&id) && !roster.kicked.contains(&id);
     let suits = of_host.hints().entries.get(&id).is_some_and(|it| it.hint.can_be_host == CanBeHost::Yes);
+    let has_turned = world.peers[&id].flag.since + TURNED > world.now;
     let since = world.now.saturating_sub(REACH);
-    obeys && has_come && plays && suits && !may_lie(world, id) && reach_each_other(world, host, id, since)
+    obeys && has_come && plays && suits && !has_turned && !may_lie(world, id) && reach_each_other(world, host, id, since)
 }
 
 /// Whether that one holds it, or may have as it was last heard. Who lies about it is believed. What another host wrote later may be of a side that never
