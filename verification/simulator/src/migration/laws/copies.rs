@@ -59,7 +59,13 @@ fn could_follow<G: Guards>(world: &World<G>, host: PeerId, id: PeerId) -> bool {
     let suits = of_host.hints().entries.get(&id).is_some_and(|it| it.hint.can_be_host == CanBeHost::Yes);
     let has_turned = world.peers[&id].flag.since + TURNED > world.now;
     let since = world.now.saturating_sub(REACH);
-    obeys && has_come && plays && suits && !has_turned && !may_lie(world, id) && reach_each_other(world, host, id, since)
+    obeys
+        && has_come
+        && plays
+        && suits
+        && !has_turned
+        && !may_lie(world, id)
+        && reach_each_other(world, host, id, since)
 }
 
 /// Whether that one holds it, or may have as it was last heard. Who lies about it is believed. What another host wrote later may be of a side that never
