@@ -8,12 +8,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mainstay_core::{SessionId, Timestamp};
 use mainstay_lobby::PLAYER_BYTES_MAX;
 pub use mainstay_lobby::{Epoch, PeerKey, Player};
+use mainstay_migration::PeerId;
+use ring::digest::{SHA256, digest};
 use ring::signature::{ED25519, UnparsedPublicKey};
 
 /// A host stops when its lobby does: what peers reckon with is what the lobby grants.
 const _: () = assert!(mainstay_migration::LOBBY_LEASE.as_millis() == mainstay_lobby::LEASE.as_millis());
 /// Whoever a lobby lets in can show so.
 const _: () = assert!(mainstay_migration::PASS_PLAYER_BYTES_MAX == PLAYER_BYTES_MAX);
+
+/// The peer whose key that is, as peers name it among each other: the first half of the key's SHA-256. Nobody finds a second key to one in 2^128 tries.
+#[must_use]
+pub fn peer_of(key: &[u8; 32]) -> PeerId {
+    let mut half = [0; 16];
+    half.copy_from_slice(&digest(&SHA256, key).as_ref()[..16]);
+    PeerId(u128::from_be_bytes(half))
+}
 
 /// The public key of a lobby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

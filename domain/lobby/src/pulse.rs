@@ -6,8 +6,8 @@ use mainstay_core::{SessionId, Timestamp};
 
 use crate::command::{Misses, Pace, Renewal};
 use crate::id::{Epoch, PeerKey};
-use crate::limits::{LEASE, REPORT_LIFE, SILENCE};
-use crate::session::Session;
+use crate::limits::{GATHERS, LEASE, LET_IN, REPORT_LIFE, SILENCE};
+use crate::session::{CanBeHost, Grant, Session};
 use crate::tally::{Cause, Tally};
 
 /// How a host's lease stands.
@@ -72,11 +72,19 @@ struct Renewed {
     pace: Pace,
 }
 
+/// When a member was heard last.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    at: Timestamp,
+    /// As of when a renewal named it last.
+    named: Option<Timestamp>,
+}
+
 #[derive(Debug, Clone, Default)]
 struct Pulse {
     renewed: Option<Renewed>,
     misses: BTreeMap<PeerKey, (Epoch, Timestamp)>,
-    heard: BTreeMap<PeerKey, Timestamp>,
+    heard: BTreeMap<PeerKey, Heard>,
     /// Hosts that more than half missed, and of whom nothing was heard since: when they were heard as hosts says nothing any more.
     deposed: BTreeSet<PeerKey>,
     /// Why it moved, until its new host is heard.
@@ -100,15 +108,23 @@ impl Pulses {
     pub(crate) fn hear(&mut self, session: SessionId, peer: PeerKey, at: Timestamp) {
         let Pulse { heard, deposed, .. } = self.sessions.entry(session).or_default();
         let before = heard.get(&peer).copied();
-        if before.is_some_and(|before| before >= at) {
+        if before.is_some_and(|before| before.at >= at) {
             return;
         }
         deposed.remove(&peer);
-        heard.insert(peer, at);
+        heard.insert(peer, Heard { at, named: before.and_then(|before| before.named) });
         if let Some(before) = before {
-            self.heard.remove(&(before, session, peer));
+            self.heard.remove(&(before.at, session, peer));
         }
         self.heard.insert((at, session, peer));
+    }
+
+    /// A renewal as of that moment names a member: its host heard it.
+    pub(crate) fn name(&mut self, session: SessionId, peer: PeerKey, at: Timestamp) {
+        self.hear(session, peer, at);
+        if let Some(heard) = self.sessions.get_mut(&session).and_then(|pulse| pulse.heard.get_mut(&peer)) {
+            heard.named = Some(at);
+        }
     }
 
     /// As of when a renewal counts, where it does: not as of a moment to come, and not as of one that it was renewed at before. What is brought
@@ -171,16 +187,16 @@ impl Pulses {
         let Some(pulse) = self.sessions.get_mut(&session) else { return };
         pulse.misses.remove(peer);
         pulse.deposed.remove(peer);
-        if let Some(at) = pulse.heard.remove(peer) {
-            self.heard.remove(&(at, session, *peer));
+        if let Some(heard) = pulse.heard.remove(peer) {
+            self.heard.remove(&(heard.at, session, *peer));
         }
     }
 
     /// A session is over.
     pub(crate) fn end(&mut self, session: SessionId) {
         let pulse = self.sessions.remove(&session).unwrap_or_default();
-        for (peer, at) in pulse.heard {
-            self.heard.remove(&(at, session, peer));
+        for (peer, heard) in pulse.heard {
+            self.heard.remove(&(heard.at, session, peer));
         }
     }
 
@@ -216,18 +232,43 @@ impl Pulses {
         let misses =
             |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
         let is_here = |peer: &&PeerKey| {
-            let heard = pulse.and_then(|pulse| pulse.heard.get(*peer));
+            let heard = pulse.and_then(|pulse| pulse.heard.get(*peer)).map(|heard| heard.at);
             let is_deposed = pulse.is_some_and(|pulse| pulse.deposed.contains(*peer));
             // Whoever was heard by its joining alone was let in by nobody yet, and has no host to miss.
             let joined = session.members.get(*peer).map(|member| member.joined);
-            let is_in = heard.copied() > joined;
-            let is_heard = is_in && !is_deposed && heard.is_some_and(|at| now < *at + LEASE);
+            let is_in = heard > joined;
+            let is_heard = is_in && !is_deposed && heard.is_some_and(|at| now < at + LEASE);
             **peer == asks || Some(**peer) == host || is_heard
         };
         Doubt {
             reports: session.members.keys().filter(misses).count(),
             needed: session.members.keys().filter(is_here).count() / 2 + 1,
         }
+    }
+
+    /// Until when others come before that one: those whom the last host heard hold what it wrote, and whoever it did not hear may never have
+    /// obeyed it. They do as long as one of them is heard that can be host, and for two leases at most: it may not want to be. A host that heard less than half of those
+    /// who are here had acknowledged nothing, and of nobody it heard is anybody to wait.
+    pub(crate) fn others_first(&self, session: &Session, asks: PeerKey, now: Timestamp) -> Option<Timestamp> {
+        let Grant { host, at: granted, .. } = session.grant?;
+        let renewed = self.renewed(session.id, session.epoch())?.at;
+        let pulse = self.sessions.get(&session.id)?;
+        let named = |peer: &PeerKey| pulse.heard.get(peer).filter(|heard| heard.named == Some(renewed));
+        let is_new = session.members.get(&asks).is_some_and(|member| renewed < member.joined + LET_IN);
+        if is_new || named(&asks).is_some() || renewed < granted + GATHERS {
+            return None;
+        }
+        let others = || session.members.iter().filter(|(peer, _)| **peer != host);
+        let is_here = |peer| pulse.heard.get(peer).is_some_and(|heard| now < heard.at + LEASE);
+        let here = others().filter(|(peer, _)| is_here(*peer)).count() + 1;
+        let heard_by_host = others().filter_map(|(peer, _)| named(peer)).count() + 1;
+        if 2 * heard_by_host < here {
+            return None;
+        }
+        let can_be = others().filter(|(_, member)| member.can_be_host == CanBeHost::Yes);
+        let heard = can_be.filter_map(|(peer, _)| named(peer)).map(|heard| heard.at).max()?;
+        let until = (heard + LEASE).min(renewed + 2 * LEASE);
+        (now < until).then_some(until)
     }
 
     /// From when on a host's lease counts: its last renewal, its grant, or the moment this leader began to listen. One that does

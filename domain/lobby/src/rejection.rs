@@ -103,6 +103,14 @@ pub enum Rejection {
         /// How long that is.
         again: Duration,
     },
+    /// The last host heard others, who are there, and not who asks.
+    #[error("members that the last host heard come first, for {} ms more at most: they hold what it wrote", again.as_millis())]
+    OthersFirst {
+        /// Until when, as far as is known.
+        until: Timestamp,
+        /// How long that is.
+        again: Duration,
+    },
     /// It may not be host.
     #[error("peer {0} has not said that it can be host of this session")]
     Unsuitable(PeerKey),

@@ -36,6 +36,7 @@ pub use uncarried::NotCarried;
 pub use unsaid::NotSaid;
 
 use crate::clock::Clock;
+use crate::dials::{Course, Dials};
 use crate::key::{Key, Whom};
 use crate::lan::Farewell;
 use crate::link::{Arrival, Ending, Rank, Unreached, Way};
@@ -87,6 +88,7 @@ pub(crate) struct Hands {
     lines: Vec<JoinHandle<()>>,
     farewells: Vec<Farewell>,
     reach: Reach,
+    dials: Dials,
     /// Hosts of other sides that were dialed, and when.
     sought: BTreeMap<PeerId, Instant>,
     places: BTreeMap<SessionId, Place>,
@@ -120,6 +122,7 @@ impl Hands {
             lines: Vec::new(),
             farewells: Vec::new(),
             reach: Reach::new(me),
+            dials: Dials::default(),
             sought: BTreeMap::new(),
             places: BTreeMap::new(),
             tend_at: now,
@@ -223,8 +226,9 @@ impl Hands {
         }
     }
 
-    fn dial(&self, address: SocketAddr, whom: Whom) {
-        if let Err(error) = self.quic.dial(address, whom) {
+    fn dial(&mut self, address: SocketAddr, whom: Whom) {
+        let hung_up = self.dials.begin(whom, address);
+        if let Err(error) = self.quic.dial(address, whom, hung_up) {
             tracing::warn!(%address, %error, "cannot dial");
         }
     }
@@ -471,6 +475,7 @@ impl Hands {
             Arrival::Up(link) => {
                 tracing::debug!(peer = %link.peer(), address = ?link.address(), "linked");
                 let peer = link.peer();
+                self.dials.hang_up(peer, if link.is_relayed() { Course::Relayed } else { Course::Direct });
                 self.reach.up(link);
                 self.admit(peer);
             }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use ed25519_dalek::{Signature as Dalek, VerifyingKey, verify_batch};
 use mainstay_migration::{Epoch, Grant, Keys, Pass, PeerId, Receipt, SessionId, Signature, Signed};
-use mainstay_wire::lobby::LobbyKey;
-use ring::digest::{SHA256, digest};
+use mainstay_wire::lobby::{LobbyKey, peer_of};
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
@@ -155,7 +154,7 @@ impl Keys for Key {
 
     fn is_by(&self, signer: PeerId, words: &[u8], signature: &Signature) -> bool {
         let Some((key, signature)) = signature.0.split_first_chunk::<KEY_BYTES>() else { return false };
-        id_of(key) == Some(signer) && UnparsedPublicKey::new(&ED25519, key).verify(words, signature).is_ok()
+        peer_of(key) == signer && UnparsedPublicKey::new(&ED25519, key).verify(words, signature).is_ok()
     }
 
     /// All in one equation, which costs less than each by itself. Where that does not hold, each is asked: a key with a part of small order can be made
@@ -177,7 +176,7 @@ fn are_by(all: &[Signed<'_>]) -> Option<bool> {
     let (mut keys, mut signatures, mut words) = (Vec::new(), Vec::new(), Vec::new());
     for Signed { signer, words: said, signature } in all {
         let (key, signature) = signature.0.split_first_chunk::<KEY_BYTES>()?;
-        if id_of(key)? != *signer {
+        if peer_of(key) != *signer {
             return None;
         }
         keys.push(VerifyingKey::from_bytes(key).ok()?);
@@ -204,13 +203,7 @@ const KEY_BYTES: usize = 32;
 
 /// The peer whose key TLS shows. `None` where it is no Ed25519 key, or not in its one form.
 pub(crate) fn fingerprint(key: &CertificateDer<'_>) -> Option<PeerId> {
-    id_of(key.strip_prefix(&PREFIX)?.try_into().ok()?)
-}
-
-/// The peer whose key that is: the first half of its SHA-256. Nobody finds a second key to one in 2^128 tries.
-pub(crate) fn id_of(key: &[u8; KEY_BYTES]) -> Option<PeerId> {
-    let half = digest(&SHA256, key).as_ref().first_chunk().copied()?;
-    Some(PeerId(u128::from_be_bytes(half)))
+    Some(peer_of(key.strip_prefix(&PREFIX)?.try_into().ok()?))
 }
 
 const SCHEMES: [SignatureScheme; 1] = [SignatureScheme::ED25519];
@@ -329,7 +322,7 @@ impl ClientCertVerifier for Anybody {
 mod tests {
     use curve25519_dalek::Scalar;
     use curve25519_dalek::constants::{ED25519_BASEPOINT_TABLE, EIGHT_TORSION};
-    use ring::digest::SHA512;
+    use ring::digest::{SHA512, digest};
 
     use super::*;
 
@@ -361,7 +354,7 @@ mod tests {
             let proof = (nonce + hash * secret).to_bytes();
             hash.as_bytes()[0].is_multiple_of(8).then(|| [key, point, proof].concat())
         });
-        (id_of(&key).unwrap(), Signature(signature.unwrap()))
+        (peer_of(&key), Signature(signature.unwrap()))
     }
 
     #[test]

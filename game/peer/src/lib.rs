@@ -21,6 +21,7 @@ mod book;
 mod clock;
 mod code;
 mod congestion;
+mod dials;
 mod door;
 mod hands;
 mod key;

@@ -22,6 +22,7 @@ use tokio::time::timeout;
 
 use crate::StartError;
 use crate::congestion::Little;
+use crate::dials::HungUp;
 use crate::door::{Door, Entry, LINKS_MAX, Place, Shown};
 use crate::key::{Key, Whom, fingerprint};
 use crate::lanes::{DATAGRAMS_GIVEN_MAX, Lanes, STREAMS_MAX, WINDOW_BYTES};
@@ -175,8 +176,8 @@ impl Quic {
         self.socket.route(seat, relay);
     }
 
-    /// Dials; what comes of it arrives.
-    pub(crate) fn dial(&self, address: SocketAddr, whom: Whom) -> Result<(), StartError> {
+    /// Dials; what comes of it arrives, unless it is hung up before a link stands.
+    pub(crate) fn dial(&self, address: SocketAddr, whom: Whom, hung_up: HungUp) -> Result<(), StartError> {
         let tls =
             QuicClientConfig::try_from(self.key.client(ALPN, whom)?).map_err(|_| StartError::NoCipher)?;
         let mut config = quinn::ClientConfig::new(Arc::new(tls));
@@ -184,13 +185,20 @@ impl Quic {
         let connecting = self.endpoint.connect_with(config, address, NAME);
         let (arrivals, unheard) = (self.arrivals.clone(), self.unheard.clone());
         tokio::spawn(async move {
-            let connected = match connecting {
-                Ok(connecting) => match timeout(HANDSHAKE_MAX, connecting).await {
-                    Ok(Ok(connection)) => Ok(connection),
-                    Ok(Err(error)) => Err((unreached(&error), error.to_string())),
-                    Err(_elapsed) => Err((Unreached::NoAnswer, "no answer".to_owned())),
-                },
-                Err(error) => Err((Unreached::NoAnswer, error.to_string())),
+            let connected = async {
+                match connecting {
+                    Ok(connecting) => match timeout(HANDSHAKE_MAX, connecting).await {
+                        Ok(Ok(connection)) => Ok(connection),
+                        Ok(Err(error)) => Err((unreached(&error), error.to_string())),
+                        Err(_elapsed) => Err((Unreached::NoAnswer, "no answer".to_owned())),
+                    },
+                    Err(error) => Err((Unreached::NoAnswer, error.to_string())),
+                }
+            };
+            let connected = tokio::select! {
+                biased;
+                connected = connected => connected,
+                _hung_up = hung_up => return,
             };
             match connected {
                 Ok(connection) => serve(connection, arrivals, unheard).await,

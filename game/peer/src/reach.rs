@@ -6,7 +6,9 @@
 //!
 //! Whom nobody reaches in a while is dialed through its lobby's relay. What is sent takes a direct way where there is one, and
 //! where there is none, one is tried for again now and then. A direct way over which nothing comes back is *silent*: what is sent
-//! takes a relayed one, which is dialed at once where none stands, until something comes over the direct one again.
+//! takes a relayed one, which is dialed at once where none stands, until something comes over the direct one again. A link that was silent
+//! for a while asks ever more seldom whether it is heard, and its queue is old: it is dialed anew beside it, and the network is back the moment
+//! that one stands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -30,6 +32,9 @@ const AGAIN: Duration = Duration::from_millis(1_000);
 const DIRECT_FIRST: Duration = Duration::from_millis(1_500);
 /// How long a direct way is tried for as if there were no relay: the other end may learn later where this one is.
 const EAGERLY: Duration = Duration::from_secs(10);
+/// After how long a silent way is dialed anew beside the link that stands: its probes are a second apart by then, and soon four (RFC 9002,
+/// section 6.2.1, doubles them), and nothing says that whoever is there has gone.
+const ANEW: Duration = Duration::from_millis(1_500);
 /// How often after that: routers rarely change, and a try costs a few packets.
 const AGAIN_DIRECTLY: Duration = Duration::from_secs(30);
 /// How long a link stands to somebody who is in no session of this peer's and asks to be let into none: as long as a newcomer takes
@@ -265,7 +270,8 @@ impl Reach {
             let is_silent = self.is_linked(peer) && !self.is_heard(peer);
             let missing = self.missing.entry(peer).or_insert(Missing { since: now, tried: None });
             let through = relayed.get(&peer).filter(|_| is_silent || now >= missing.since + DIRECT_FIRST);
-            let known = if is_silent { &[] } else { self.book.addresses(peer) };
+            let is_anew = now >= missing.since + ANEW;
+            let known = if is_silent && !is_anew { &[] } else { self.book.addresses(peer) };
             let addresses: Vec<SocketAddr> = known.iter().chain(through).copied().collect();
             let is_eager = !is_relayed || now < missing.since + EAGERLY;
             let again = if is_eager { AGAIN } else { AGAIN_DIRECTLY };
@@ -529,6 +535,24 @@ mod tests {
         assert!(!reach.is_heard(OTHER) && reach.is_linked(OTHER));
         assert_eq!(dialed(&mut reach, now), [through_relay()]);
         assert_eq!(dialed(&mut reach, now + AGAIN / 2), []);
+    }
+
+    /// After a cut of seven seconds the next probe of a link was five seconds away, and its player was put out meanwhile.
+    #[test]
+    fn a_way_that_was_silent_for_a_while_is_dialed_anew_beside_its_link() {
+        let (mut reach, began) = (knows_other(), Instant::now());
+        reach.up(To::new(2, direct()));
+        let now = sends(&mut reach, began, SILENT);
+        assert_eq!(dialed(&mut reach, now), [through_relay()]);
+        assert_eq!(dialed(&mut reach, now + AGAIN), [through_relay()]);
+        assert_eq!(dialed(&mut reach, now + 2 * AGAIN), [direct(), through_relay()]);
+        assert_eq!(dialed(&mut reach, now + 3 * AGAIN), [direct(), through_relay()]);
+        let new = To::new(3, direct());
+        new.answers();
+        reach.up(new);
+        let now = sends(&mut reach, now + 3 * AGAIN, TEND);
+        assert!(reach.is_heard(OTHER), "the old one is silent still");
+        assert_eq!(dialed(&mut reach, now + AGAIN), []);
     }
 
     #[test]

@@ -70,6 +70,9 @@ struct OfWorld {
     /// Of those, two to four players of whom one after another stands still for a while, or goes.
     #[arg(long, requires = "migration", conflicts_with_all = ["succession", "several"])]
     few: bool,
+    /// Of those, sessions under a lobby of which a part is cut off, and the host of the rest dies.
+    #[arg(long, requires = "migration", conflicts_with_all = ["succession", "several", "few"])]
+    divided: bool,
     /// Worlds of one lobby whose sessions' hosts die, freeze and are cut off, instead of a fleet's.
     #[arg(long, conflicts_with_all = ["calm", "bug", "matching", "migration"])]
     lobby: bool,
@@ -255,6 +258,8 @@ impl OfWorld {
             migration::succession::<Guarded>(seed, text)
         } else if self.few {
             migration::few::<Guarded>(seed, text)
+        } else if self.divided {
+            migration::divided::<Guarded>(seed, text)
         } else {
             migration::run::<Guarded>(seed, text)
         }
@@ -275,6 +280,7 @@ impl OfWorld {
         let succession = if self.succession { " --succession" } else { "" };
         let several = if self.several { " --several" } else { "" };
         let few = if self.few { " --few" } else { "" };
-        format!("{calm}{bug}{matching}{migration}{succession}{several}{few}{lobby}")
+        let divided = if self.divided { " --divided" } else { "" };
+        format!("{calm}{bug}{matching}{migration}{succession}{several}{few}{divided}{lobby}")
     }
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use mainstay_migration::{Arbiter, Guard, Guarded, Guards};
 use mainstay_simulator::Text;
 use mainstay_simulator::migration::{
-    Counts, Report, few, in_company, plotted, run, run_under, several, succession, wireless_hour,
+    Counts, Report, divided, few, in_company, plotted, run, run_under, several, succession, wireless_hour,
 };
 
 /// So many that each kind of fault strikes often: some twenty seconds of the dev profile; `./check` lives more.
@@ -257,6 +257,18 @@ fn of_a_few_everybody_holds_what_is_acknowledged() {
     let (slept, merged) = (sum(|counts| counts.freezes), sum(|counts| counts.merged + counts.fenced));
     let copied = sum(|counts| counts.copied);
     assert!(slept > 40 && merged > 20 && copied > 5_000, "{slept}, {merged}, {copied}");
+}
+
+/// Issue 5: acknowledged state is lost "none while one holder of it lives". A part is cut off, the rest has another host, and that one dies: the lobby
+/// makes nobody host whom that one had not reached, where another is there whom it had. Without that rule of the lobby the first of these worlds breaks the law.
+#[test]
+fn of_a_session_in_two_whoever_was_with_the_last_host_comes_first() {
+    let reports: Vec<Report> = (1..=30).map(|seed| divided::<Guarded>(seed, Text::None)).collect();
+    reports.iter().for_each(holds);
+    let sum = |count: fn(&Counts) -> u64| reports.iter().map(|report| count(&report.counts)).sum::<u64>();
+    let (cuts, crashes, judged) =
+        (sum(|counts| counts.cuts), sum(|counts| counts.crashes), sum(|counts| counts.came_first));
+    assert!(cuts > 100 && crashes > 100 && judged > 5, "{cuts}, {crashes}, {judged}");
 }
 
 /// "Two sessions at once with one machine in both": whatever one lives through, the other is what it is alone.

@@ -40,6 +40,7 @@ pub(super) fn claim(
         if session.grant.is_some() {
             turn.state().moves(&session)?;
             is_free(turn, &session, by)?;
+            is_next(turn, &session, by)?;
         }
     }
     if session.grant.is_some() && !is_host {
@@ -66,5 +67,13 @@ fn is_free(turn: &Turn<'_, Lobby>, session: &Session, by: PeerKey) -> Result<(),
             }
             Err(Rejection::LeaseStands { until, again, reports, needed })
         }
+    }
+}
+
+fn is_next(turn: &Turn<'_, Lobby>, session: &Session, by: PeerKey) -> Result<(), Rejection> {
+    let (state, now) = (turn.state(), turn.now());
+    match state.pulses.others_first(session, by, now) {
+        Some(until) => Err(Rejection::OthersFirst { until, again: until.since(now) }),
+        None => Ok(()),
     }
 }

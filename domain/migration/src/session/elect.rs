@@ -57,7 +57,9 @@ impl<G: Guards> Session<G> {
         if self.ends_without_majority(now) {
             return self.fail(now, Cause::Catastrophic, Failure::NoMajority);
         }
-        let Some(head) = self.head(now) else { return };
+        let Some(head) = self.head(now) else {
+            return self.change_vacancy(|vacancy| vacancy.waits = None);
+        };
         let Leadership::Vacant(vacancy) = &mut self.leadership else { return };
         let since = match vacancy.waits {
             Some((peer, since)) if peer == head => since,

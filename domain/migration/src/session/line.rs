@@ -28,7 +28,8 @@ use crate::{Epoch, Guard, Guards, PeerId};
 const RENEW_EVERY: Duration = Duration::from_secs(2);
 /// How often it does that hears one member or none.
 const RENEW_QUICKLY_EVERY: Duration = Duration::from_millis(500);
-/// How often it does while it has no answer: its lease bears five lost renewals then.
+/// How often it does while it has no answer: its lease bears five lost renewals then. And in its first two seconds: as it is made host
+/// it hears few, and the lobby is to know soon whom (`domain/lobby` has those come first who may be host after it).
 const RENEW_AGAIN: Duration = Duration::from_secs(1);
 /// How often a member says that it misses its host: a report counts for four times as long.
 const MISSES_EVERY: Duration = Duration::from_secs(1);
@@ -163,11 +164,19 @@ impl<G: Guards> Session<G> {
             return;
         }
         let epoch = self.ballot.epoch();
+        let mut every = MISSES_EVERY;
         let beat = match &self.leadership {
             Leadership::Reigns(reign) if self.fork.is_none() => {
                 // Hosts that were given up go as soon as they are silent, or say so: they miss nobody.
                 let others = self.hears(now).filter(|peer| !reign.remove.contains(peer)).count();
-                Beat::Renews(epoch, if others > 1 { Pace::Usual } else { Pace::Quick })
+                let pace = if others > 1 { Pace::Usual } else { Pace::Quick };
+                let is_urgent = self.line.waits() || now < reign.since + RENEW_EVERY;
+                every = match pace {
+                    Pace::Quick => RENEW_QUICKLY_EVERY,
+                    Pace::Usual if is_urgent => RENEW_AGAIN,
+                    Pace::Usual => RENEW_EVERY,
+                };
+                Beat::Renews(epoch, pace)
             }
             Leadership::Doubts(_) => Beat::Misses(epoch),
             Leadership::Vacant(_) if self.has_lost_host() => Beat::Misses(epoch),
@@ -180,12 +189,6 @@ impl<G: Guards> Session<G> {
         if matches!(beat, Beat::Renews(..)) {
             self.keep_bearers(now);
         }
-        let every = match beat {
-            Beat::Renews(_, Pace::Quick) => RENEW_QUICKLY_EVERY,
-            Beat::Renews(_, Pace::Usual) if self.line.waits.is_some() => RENEW_AGAIN,
-            Beat::Renews(_, Pace::Usual) => RENEW_EVERY,
-            Beat::Misses(_) => MISSES_EVERY,
-        };
         if self.line.beat.is_some_and(|(at, before)| before == beat && now < at + every) {
             return;
         }

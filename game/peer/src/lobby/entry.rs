@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Certificate, Migratable, Pass, SessionId, WithoutMajority};
-use mainstay_wire::lobby::{LobbyKey, PeerKey, bytes};
+use mainstay_wire::lobby::{LobbyKey, PeerKey, bytes, peer_of};
 use mainstay_wire::native::{ClaimRequest, MemberAnswer, SessionRequest, SessionView, WithoutMajorityView};
 use mainstay_wire::peer::Card;
 use mainstay_wire::relay::Ticket;
@@ -18,7 +18,7 @@ use super::making::make;
 use super::member::{Member, cards};
 use super::signed::{certificate_of, pass_of};
 use super::{Bound, LobbyError, NewSession, Online, Searchable};
-use crate::key::{Key, id_of};
+use crate::key::Key;
 use crate::relay::Berth;
 
 /// How long somebody who wants in waits for a session that is on its way to another host.
@@ -134,7 +134,7 @@ fn claim_first(guest: &Guest, named: &str) -> Result<Option<MemberAnswer>, Lobby
 impl Entered {
     fn new(guest: Guest, answer: &MemberAnswer, can_be_host: CanBeHost) -> Result<Self, LobbyError> {
         let session = &answer.session;
-        let host = session.host.as_ref().and_then(|host| bytes::<32>(&host.peer)).and_then(|key| id_of(&key));
+        let host = session.host.as_ref().and_then(|host| bytes::<32>(&host.peer)).map(|key| peer_of(&key));
         let mut members = cards(session);
         members.retain(|card| card.peer != guest.me);
         members.sort_by_key(|card| Some(card.peer) != host);

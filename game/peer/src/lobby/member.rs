@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mainstay_core::Timestamp;
 use mainstay_migration::{CanBeHost, Epoch, Pace, PeerId, Question, Renewal, Ruling};
-use mainstay_wire::lobby::bytes;
+use mainstay_wire::lobby::{bytes, peer_of};
 use mainstay_wire::native::{
     BeatAnswer, BeatRequest, ClaimRequest, MemberAnswer, MemberUpdate, MemberView, PaceView, SessionView,
     refused,
@@ -23,7 +23,6 @@ use super::guest::Guest;
 use super::signed::{certificate_of, pass_of, receipt_of, relayed_of};
 use super::{Done, Heeded, Listing, Lobby, LobbyError, News, Token};
 use crate::Support;
-use crate::key::id_of;
 
 /// How often a member tries to renew what it has, where that fails: in the half of its life that is left, ten times at least.
 const RENEW_AGAIN: Duration = Duration::from_secs(60);
@@ -54,7 +53,7 @@ pub(crate) struct Member {
 /// Where the members of a session say that they are.
 pub(super) fn cards(session: &SessionView) -> Vec<Card> {
     let card = |member: &MemberView| {
-        let peer = bytes::<32>(&member.peer).and_then(|key| id_of(&key))?;
+        let peer = bytes::<32>(&member.peer).map(|key| peer_of(&key))?;
         let addresses = member.addresses.iter().filter_map(|told| told.parse().ok());
         Some(Card { peer, addresses: addresses.take(ADDRESSES_MAX).collect() })
     };
@@ -124,7 +123,7 @@ impl Member {
 
     fn learn(&mut self, session: &SessionView) {
         let keys = session.members.iter().filter_map(|member| {
-            Some((bytes::<32>(&member.peer).and_then(|key| id_of(&key))?, member.peer.clone()))
+            Some((bytes::<32>(&member.peer).map(|key| peer_of(&key))?, member.peer.clone()))
         });
         let keys: BTreeMap<PeerId, String> = keys.collect();
         // Whom a host throws out may have gone before its lobby hears of it.
@@ -308,7 +307,7 @@ const fn told(pace: Pace) -> PaceView {
 
 /// Whose keys these are.
 fn ids(keys: &[String]) -> BTreeSet<PeerId> {
-    keys.iter().filter_map(|key| bytes::<32>(key).and_then(|key| id_of(&key))).collect()
+    keys.iter().filter_map(|key| bytes::<32>(key).map(|key| peer_of(&key))).collect()
 }
 
 impl Lobby for Member {

@@ -4,16 +4,14 @@ use mainstay_core::Timestamp;
 use mainstay_migration::{
     Certificate, Epoch, Grant, Pass, PeerId, Proof, Receipt, Renewal, SessionId, Signature,
 };
-use mainstay_wire::lobby::{LobbyKey, bytes, text};
+use mainstay_wire::lobby::{LobbyKey, bytes, peer_of, text};
 use mainstay_wire::native::{BeatAnswer, CertificateView, MemberAnswer, RelayedRenewal};
-
-use crate::key::id_of;
 
 /// A certificate: the host's key goes before the lobby's signature.
 pub(super) fn certificate_of(view: &CertificateView) -> Option<Certificate> {
     let (host, signature) = (bytes::<32>(&view.host)?, bytes::<64>(&view.signature)?);
     let proof = Proof::Lobby(Signature([&host[..], &signature[..]].concat()));
-    Some(Certificate { epoch: Epoch(view.epoch), host: id_of(&host)?, proof })
+    Some(Certificate { epoch: Epoch(view.epoch), host: peer_of(&host), proof })
 }
 
 /// A pass: the peer's own key goes before the lobby's signature. `None` where it is none.
@@ -58,7 +56,7 @@ pub(crate) fn is_pass(lobby: &LobbyKey, session: SessionId, peer: PeerId, pass: 
         player: mainstay_wire::lobby::Player(player.into()),
         expires: pass.expires,
     };
-    id_of(&key) == Some(peer) && signed.is_signed(lobby, &signature).is_ok()
+    peer_of(&key) == peer && signed.is_signed(lobby, &signature).is_ok()
 }
 
 /// Whether the lobby of that key has signed a grant.
@@ -69,7 +67,7 @@ pub(crate) fn is_of_lobby(lobby: &LobbyKey, grant: &Grant, signature: &Signature
         epoch: mainstay_wire::lobby::Epoch(grant.epoch.0),
         host: mainstay_wire::lobby::PeerKey(host),
     };
-    id_of(&host) == Some(grant.host) && certificate.verify(lobby, &signature).is_ok()
+    peer_of(&host) == grant.host && certificate.verify(lobby, &signature).is_ok()
 }
 
 /// Whether the lobby of that key has signed a receipt for the host of that epoch.

@@ -34,10 +34,21 @@ pub struct Writer {
     pub stamp: Stamp,
 }
 
+/// Who was host since the last state was heard.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Meanwhile {
+    /// Nobody else.
+    #[default]
+    Nobody,
+    /// Another, of whom nothing was heard.
+    Another,
+}
+
 /// The account of one player.
 #[derive(Debug, Default)]
 pub struct Account {
     last: Option<Last>,
+    meanwhile: Meanwhile,
     waiting: VecDeque<Seen>,
     safe: Seen,
 }
@@ -80,7 +91,9 @@ impl Account {
         let heard = match self.last {
             Some(last) if last.of == of && tick <= last.tick => return Heard::Stale,
             // Also a host under another stamp that has gone back.
-            Some(last) if last.of.host != of.host || tick <= last.tick => {
+            Some(last)
+                if last.of.host != of.host || tick <= last.tick || self.meanwhile == Meanwhile::Another =>
+            {
                 // What the old host had and the new one does not is no promise of the new one.
                 self.waiting.clear();
                 let ticks = self.safe.tick.0.saturating_sub(tick.0);
@@ -94,13 +107,20 @@ impl Account {
             }
             Some(_) | None => Heard::Next,
         };
-        self.last = Some(Last { of, tick, at: now });
+        (self.last, self.meanwhile) = (Some(Last { of, tick, at: now }), Meanwhile::Nobody);
         self.waiting.push_back(Seen { tick, deeds });
         if self.waiting.len() > WAITING_MAX {
             self.waiting.pop_front();
         }
         self.promise(durable);
         heard
+    }
+
+    /// That one is host. Should the one before be host again before this one says anything, the session has moved all the same.
+    pub fn follow(&mut self, host: PeerId) {
+        if self.last.is_some_and(|last| last.of.host != host) {
+            self.meanwhile = Meanwhile::Another;
+        }
     }
 
     /// The host says that the game is safe so far.
@@ -210,6 +230,21 @@ mod tests {
         let gap = Duration::from_millis(700);
         let cost = Cost { host: BEN, gap, acked_lost: 0, ticks_lost: 0, tick: Tick(11) };
         assert_eq!(heard, Heard::Moved(cost));
+    }
+
+    /// A host that thaws and is host again before its successor said anything: of three players two told of that move.
+    #[test]
+    fn a_host_again_after_another_has_moved_though_nothing_was_heard_between() {
+        let now = Instant::now();
+        let mut account = Account::default();
+        account.hear(now, of(ANN, 1), Tick(10), 0, Tick(0));
+        account.follow(ANN);
+        assert_eq!(account.hear(now, of(ANN, 1), Tick(11), 0, Tick(0)), Heard::Next);
+        account.follow(BEN);
+        let heard = account.hear(now, of(ANN, 3), Tick(90), 0, Tick(0));
+        let Heard::Moved(cost) = heard else { panic!("{heard:?}") };
+        assert_eq!((cost.host, cost.ticks_lost), (ANN, 0));
+        assert_eq!(account.hear(now, of(ANN, 3), Tick(91), 0, Tick(0)), Heard::Next, "once");
     }
 
     #[test]

@@ -306,6 +306,7 @@ impl Player {
             Event::Lead { stamp, state } => self.lead(stamp, &state)?,
             Event::Follow { leader, stamp } => {
                 self.part = Part::Member(leader);
+                self.account.follow(leader);
                 self.tell(
                     &json!({ "event": "follows", "host": name(leader), "epoch": stamp.epoch.0, "fork": stamp.fork }),
                 )?;

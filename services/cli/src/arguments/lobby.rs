@@ -45,7 +45,7 @@ pub enum SessionVerb {
     Kick {
         #[command(flatten)]
         session: OneSession,
-        /// The member's key, as candidates shows it; write -- before one that begins with -o, -w or -h
+        /// The member: its id, or the beginning of it, as players and candidates show it, or its key; write -- before a key that begins with -o, -w or -h
         #[arg(allow_hyphen_values = true)]
         peer: String,
     },

@@ -627,8 +627,13 @@ fn an_intruder_is_not_let_in_and_whom_the_lobby_throws_out_is_put_out() {
     let place = uuid::Uuid::parse_str(&session).unwrap().to_string();
     let seen = up.caller().get(&format!("/v1/sessions/{place}")).json();
     let members = seen["members"].as_array().unwrap();
-    let key = members.iter().find(|known| known["player"] == "member").unwrap()["peer"].as_str().unwrap();
-    assert!(up.run(&["session", "kick", &place, key]).status.success());
+    let id = members.iter().find(|known| known["player"] == "member").unwrap()["id"].as_str().unwrap();
+    let nobody = up.run(&["session", "kick", &place, "0123456789"]);
+    assert!(
+        !nobody.status.success() && String::from_utf8_lossy(&nobody.stderr).contains("MS-U064"),
+        "{nobody:?}"
+    );
+    assert!(up.run(&["session", "kick", &place, &id[..8]]).status.success(), "as the demo shows it");
     let over = member.says("it is put out", |line| line["event"] == "over");
     assert_eq!(over["code"], "MS-S237", "{over}");
     host.says("it is alone", |line| line["members"] == 1);

@@ -71,6 +71,10 @@ impl<G: Guards> World<G> {
                 self.cuts_host_from_lobby();
                 Ok(())
             }
+            Faults::Swarm if self.scenario.deaths == Deaths::OfTheLarger => {
+                self.divides();
+                Ok(())
+            }
             Faults::Swarm if self.has_lobby() && self.random.chance(LOBBY) => {
                 self.strikes_lobby();
                 Ok(())

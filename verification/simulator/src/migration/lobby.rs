@@ -74,7 +74,7 @@ fn key(peer: PeerId) -> PeerKey {
     PeerKey(bytes)
 }
 
-fn peer_of(key: &PeerKey) -> PeerId {
+pub(super) fn peer_of(key: &PeerKey) -> PeerId {
     PeerId(key.0[..16].iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte)))
 }
 
@@ -103,7 +103,7 @@ impl<G: Guards> World<G> {
         }
     }
 
-    fn lobby_time(&self) -> Timestamp {
+    pub(super) fn lobby_time(&self) -> Timestamp {
         let gained = i128::from(self.now) * i128::from(self.lobby.skew) / 1_000_000;
         let counted = self.now.saturating_add_signed(i64::try_from(gained).unwrap_or_default());
         Timestamp::from_unix_ms(BEGIN_MS + counted / 1_000)
@@ -193,6 +193,15 @@ impl<G: Guards> World<G> {
         }
     }
 
+    fn granted(&self) -> Option<lobby::Grant> {
+        self.lobby.rules.session(self.session_id()).ok()?.grant
+    }
+
+    /// A member, as the lobby knows it.
+    pub(super) fn lobby_member(&self, peer: PeerId) -> Option<&lobby::Member> {
+        self.lobby.rules.session(self.session_id()).ok()?.members.get(&key(peer))
+    }
+
     /// The certificate of a session's newest host: from now on somebody may know it.
     fn newest(&mut self, session: &Session) -> Option<Certificate> {
         let grant = session.grant?;
@@ -230,8 +239,12 @@ impl<G: Guards> World<G> {
             return Ok(());
         }
         self.counts.questions += 1;
-        let before = self.counts.certified;
+        let (before, grant) = (self.counts.certified, self.granted());
         let Some(ruling) = self.rules_on(peer, question) else { return Ok(()) };
+        if let (Some(former), Question::Claim { .. }) = (grant.filter(|_| grant != self.granted()), question)
+        {
+            super::laws::grants(self, peer, former)?;
+        }
         if self.counts.certified > before && self.lobby_meets(peer)? {
             return Ok(());
         }
@@ -367,7 +380,9 @@ impl<G: Guards> World<G> {
             Ok(_) | Err(Rejection::Passed { .. } | Rejection::NotHost(_)) => {
                 self.newest(&session).map(Ruling::Host)
             }
-            Err(Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. }) => Some(Ruling::Stands),
+            Err(
+                Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. } | Rejection::OthersFirst { .. },
+            ) => Some(Ruling::Stands),
             Err(Rejection::Unsuitable(_) | Rejection::NotMember(_)) => Some(Ruling::Unfit),
             Err(Rejection::Unsupported(_) | Rejection::NotMigratable) => Some(Ruling::Stays),
             Err(_) => None,

@@ -5,6 +5,7 @@
 
 mod clock;
 mod deaths;
+mod divided;
 mod faults;
 mod flags;
 mod game;
@@ -180,6 +181,8 @@ pub struct Counts {
     pub flagged: u64,
     /// Whose session was over because it, its host or its lobby did not go along.
     pub stayed: u64,
+    /// Times that a lobby made one host who never obeyed the last one.
+    pub came_first: u64,
 }
 
 /// Lives one world to its end: every second one of a session under a lobby. `G` are all guards but for the mutation check.
@@ -248,6 +251,14 @@ pub fn few<G: Guards>(seed: u64, text: Text) -> Report {
     live::<G>(seed, random, scenario, text)
 }
 
+/// A session under a lobby of which a part is cut off again and again, and the host of the rest dies.
+#[must_use]
+pub fn divided<G: Guards>(seed: u64, text: Text) -> Report {
+    let mut random = Random::seeded(seed);
+    let scenario = Scenario::divided(&mut random);
+    live::<G>(seed, random, scenario, text)
+}
+
 /// An hour of eight players on wireless links that nothing is wrong with: radios pause, packets are lost and come in bursts.
 /// Nobody migrates in it.
 #[must_use]
@@ -288,29 +299,57 @@ enum Parcel {
 #[derive(Debug)]
 enum Happening {
     /// A parcel comes.
-    Arrives { from: PeerId, to: PeerId, parcel: Parcel },
+    Arrives {
+        from: PeerId,
+        to: PeerId,
+        parcel: Parcel,
+    },
     /// A peer's deadline has come.
-    Wakes { peer: PeerId },
+    Wakes {
+        peer: PeerId,
+    },
     /// A peer's game steps, if it is a host's.
-    Steps { peer: PeerId },
+    Steps {
+        peer: PeerId,
+    },
     /// A game is gone, and its process closes what it left open.
-    Quits { peer: PeerId },
+    Quits {
+        peer: PeerId,
+    },
     /// A listener answers.
-    Answers { peer: PeerId, reply: Reply },
+    Answers {
+        peer: PeerId,
+        reply: Reply,
+    },
     /// Something goes wrong, or somebody acts.
     Fault,
     /// A frozen process goes on.
-    Thaws { peer: PeerId },
+    Thaws {
+        peer: PeerId,
+    },
     /// One more host crashes, before the session has come to rest.
     CrashesToo,
+    LosesItsHost,
     /// A cut is healed.
-    Heals { cut: u64 },
+    Heals {
+        cut: u64,
+    },
     /// Somebody starts, and wants in.
-    Starts { peer: PeerId },
+    Starts {
+        peer: PeerId,
+    },
     /// A peer's question comes to the lobby.
-    Asks { peer: PeerId, asked: Timestamp, question: Question },
+    Asks {
+        peer: PeerId,
+        asked: Timestamp,
+        question: Question,
+    },
     /// And its answer to the peer.
-    Ruled { peer: PeerId, asked: Timestamp, ruling: Ruling },
+    Ruled {
+        peer: PeerId,
+        asked: Timestamp,
+        ruling: Ruling,
+    },
     /// The game begins.
     Begins,
     /// The lobby is up again.
@@ -320,7 +359,11 @@ enum Happening {
     /// Somebody begins to storm.
     Storms,
     /// One packet of that comes.
-    Pelts { from: PeerId, at: PeerId, message: Box<Message> },
+    Pelts {
+        from: PeerId,
+        at: PeerId,
+        message: Box<Message>,
+    },
     /// Somebody's clock leaps ahead.
     Leaps,
     /// Where there is no rest, something of that.
@@ -332,7 +375,9 @@ enum Happening {
     /// Somebody would not go along any more, or would again.
     Flags,
     /// A host that gives its session away dies, if it still does.
-    DiesGiving { host: PeerId },
+    DiesGiving {
+        host: PeerId,
+    },
 }
 
 #[derive(Debug)]
@@ -525,6 +570,7 @@ impl<G: Guards> World<G> {
             }
             Happening::Fault => Ok(()),
             Happening::CrashesToo => self.crashes_too(),
+            Happening::LosesItsHost => self.loses_its_host(),
             Happening::Thaws { peer } => self.thaws(peer),
             Happening::Heals { cut } => {
                 self.mends(cut);
@@ -536,7 +582,8 @@ impl<G: Guards> World<G> {
             Happening::Begins => self.begins(),
             Happening::LobbyStarts => self.lobby_starts(),
             Happening::Lies => {
-                if self.busy {
+                // Who lies speaks across every cut, and is heard.
+                if self.busy && self.scenario.deaths != Deaths::OfTheLarger {
                     self.lies();
                 }
                 Ok(())

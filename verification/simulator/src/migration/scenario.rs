@@ -149,6 +149,8 @@ pub(super) enum Deaths {
     Alone,
     /// See [`super::deaths`].
     InCompany,
+    /// See [`mod@super::divided`].
+    OfTheLarger,
 }
 
 /// What hosts make of the past.
@@ -302,6 +304,23 @@ impl Scenario {
             spikes: 0,
             listeners: Listeners::Quick,
             faults: Faults::Sleepers,
+            comers: Comers::OneForEach,
+            ..drawn
+        }
+    }
+
+    /// One under a lobby that falls in two: nothing else is wrong with it.
+    pub(super) fn divided(random: &mut Random) -> Self {
+        let drawn = Self::draw(random);
+        Self {
+            peers: usize::try_from(random.between(4, 8)).unwrap_or(4),
+            arbiter: Arbiter::Lobby,
+            loss: 0,
+            doubled: 0,
+            spikes: 0,
+            listeners: Listeners::Quick,
+            faults: Faults::Swarm,
+            deaths: Deaths::OfTheLarger,
             comers: Comers::OneForEach,
             ..drawn
         }

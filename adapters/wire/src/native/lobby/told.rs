@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{JoiningView, PhaseView, TakeoverView, WithoutMajorityView};
-use crate::lobby::{Certificate, LobbyKey, Pass, Signature, text};
+use crate::lobby::{Certificate, LobbyKey, Pass, Signature, peer_of, text};
 use crate::multiplay::instant;
 use crate::relay::Ticket;
 
@@ -150,6 +150,9 @@ pub struct SeatView {
 pub struct MemberView {
     /// Its key, in base64url.
     pub peer: String,
+    /// What players call it: the first half of the key's SHA-256, in hexadecimal digits.
+    #[serde(default)]
+    pub id: String,
     /// Whose process it is.
     pub player: String,
     /// Whether it may become host.
@@ -251,6 +254,7 @@ impl SessionView {
         let settings = &session.settings;
         let member = |(peer, member): (&PeerKey, &Member)| MemberView {
             peer: text(&peer.0),
+            id: format!("{:032x}", peer_of(&peer.0).0),
             player: member.player.to_string(),
             can_be_host: member.can_be_host == CanBeHost::Yes,
             joined: instant(member.joined),

@@ -94,7 +94,7 @@ impl From<&Rejection> for Failure {
             Rejection::Passed { .. } => {
                 (StatusCode::CONFLICT, "MS-G010", "follow the host that the certificate names")
             }
-            Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. } => (
+            Rejection::LeaseStands { .. } | Rejection::LeaseToEnd { .. } | Rejection::OthersFirst { .. } => (
                 StatusCode::CONFLICT,
                 refused::LEASE_STANDS,
                 "claim again after Retry-After, if the host is still missed",
@@ -114,7 +114,8 @@ impl From<&Rejection> for Failure {
         let failure = Self::new(status, code, rejection.to_string(), fix);
         if let Rejection::Moving { again, .. }
         | Rejection::LeaseStands { again, .. }
-        | Rejection::LeaseToEnd { again, .. } = rejection
+        | Rejection::LeaseToEnd { again, .. }
+        | Rejection::OthersFirst { again, .. } = rejection
         {
             failure.again_in(*again)
         } else {

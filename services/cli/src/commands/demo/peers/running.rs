@@ -49,7 +49,12 @@ impl Own {
         durable::make_folder(data_dir, 0o700).map_err(cannot)?;
         let locked = fs::File::options().create(true).append(true).open(&path).map_err(cannot)?;
         match locked.try_lock() {
-            Ok(()) => Ok(Self { file: File::in_folder(data_dir), _locked: locked }),
+            Ok(()) => {
+                let file = File::in_folder(data_dir);
+                // What the last one noted is over; who asks meanwhile hears that this one gathers.
+                file.write(&json!({ "command": std::process::id() }))?;
+                Ok(Self { file, _locked: locked })
+            }
             Err(TryLockError::WouldBlock) => {
                 let what = format!("a demo of peers runs here already: {}", data_dir.display());
                 Err(Failure::new(Exit::Refused, "MS-U063", what)
@@ -154,6 +159,10 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
     let told = Told::new(format);
     let file = File::in_folder(data_dir);
     let before = file.read()?;
+    if before["host"].is_null() && runs(&before["command"]) {
+        let what = "the demo has no host yet: its players gather, or one of them takes over";
+        return Err(Failure::new(Exit::Refused, "MS-U045", what).fix("again, in a second"));
+    }
     let pid = before["host"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 1);
     // The number may be another program's by now, or a player's of another demo.
     let is_own = |pid: &i32| is_peer(*pid) && parent(*pid) == before["command"].as_i64();
