@@ -57,9 +57,7 @@ impl<G: Guards> Session<G> {
         };
         // On a side without a majority nobody votes; and where it does not move nobody can follow.
         let may_follow = |peer: &PeerId| self.fork.is_some() || self.can_be_certified(*peer);
-        // Where two sides meet one of them is given up, whoever goes along.
-        let may_move = why == Handover::Merge || self.migrates();
-        let successor = successor.filter(|peer| may_move && may_follow(peer));
+        let successor = successor.filter(|peer| self.may_move(why) && may_follow(peer));
         let Leadership::Reigns(reign) = &mut self.leadership else { return };
         if reign.phase == Phase::Accession {
             // It has no state of its own yet: as soon as it does, that is handed on.
@@ -109,6 +107,11 @@ impl<G: Guards> Session<G> {
         }
     }
 
+    /// Whether the session may be given away. Where two sides meet one of them is given up, whoever goes along.
+    fn may_move(&self, why: Handover) -> bool {
+        why == Handover::Merge || self.migrates()
+    }
+
     /// While another shall be host.
     pub(super) fn hand_over(&mut self, now: Timestamp) {
         let Leadership::Reigns(Reign { phase, mandate, .. }) = &self.leadership else { return };
@@ -116,8 +119,8 @@ impl<G: Guards> Session<G> {
         // Another side was the larger one while this host had no majority: now nobody takes its session from it.
         let is_confirmed = why == Handover::Merge && *mandate == Mandate::Confirmed;
         // Its process may have turned it off meanwhile: then nobody follows.
-        let may_move = why == Handover::Merge || self.migrates();
-        let is_lost = self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) || !may_move;
+        let is_lost =
+            self.contacts.get(&to).is_none_or(|contact| contact.is_lost(now)) || !self.may_move(why);
         if is_lost && why == Handover::Leaves {
             self.as_host(|reign| reign.leaves_at = Some(now + BEAT));
         }

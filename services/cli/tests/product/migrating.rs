@@ -3,6 +3,7 @@
 //! say loudly that they did not run.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use mainstay_tugboat::peers::crew::{Crew, Life, Player, Stamp, text};
 use mainstay_wan::line::{Line, Passage};
@@ -175,6 +176,30 @@ fn two_sides_of_a_cut_have_one_certified_host_and_meet_again() {
     assert_eq!(crew.players[host].peer, heir, "the certified host goes on for all");
     assert_eq!(crew.playing().count(), 5);
     assert_eq!(crew.led_twice(), None);
+}
+
+/// For some seconds a line carries nothing. By then its links ask every few seconds whether the other end is there: whoever was away is dialed anew,
+/// plays on, and is put out by nobody.
+#[test]
+fn whoever_was_cut_off_for_seconds_plays_on() {
+    let Some(network) = network(&[Place::Public; 4]) else { return };
+    let mut crew = crew(&network);
+    for (away, cut) in [(3, Duration::from_secs(5)), (2, Duration::from_secs(8))] {
+        network.set_all(away, Passage::Cut);
+        crew.hear_until(Instant::now() + cut);
+        let missed = crew.players[0].stands["tick"].as_u64();
+        network.set_all(away, Passage::Open(Line::SHAKEN));
+        let healed = Instant::now();
+        crew.until_all("it hears the game again", |players| players[away].stands["tick"].as_u64() > missed)
+            .unwrap();
+        let heard = healed.elapsed();
+        assert_eq!(crew.settled().unwrap(), 0, "the host stays");
+        eprintln!(
+            "after {cut:?} it heard the game within {heard:?}, and all had settled within {:?}",
+            healed.elapsed()
+        );
+        assert_eq!(crew.playing().count(), 4, "nobody was put out");
+    }
 }
 
 /// Seed 000: "each session can migrate independently (and concurrently)". One machine hosts the first session and plays in

@@ -81,7 +81,19 @@ impl Demo {
     }
 
     fn with(players: &str, more: &[&str]) -> Self {
-        let home = Home::new();
+        let demo = Self::gathering(Home::new(), players, more);
+        until("its players play", || demo.note()["host"].is_object().then_some(()));
+        demo
+    }
+
+    /// What it notes.
+    fn note(&self) -> Value {
+        let note = fs::read_to_string(self.home.path().join("demo-peers.json")).unwrap();
+        serde_json::from_str(&note).unwrap()
+    }
+
+    /// One that has taken its data directory.
+    fn gathering(home: Home, players: &str, more: &[&str]) -> Self {
         let mut command = home.command(&["demo", "peers", "--lan", "--players", players, "-o", "json"]);
         command.args(more);
         let command =
@@ -90,7 +102,8 @@ impl Demo {
         let said = lines_of(process.0.stdout.take().unwrap());
         let demo = Self { home, process, said };
         let file = demo.home.path().join("demo-peers.json");
-        until("its players play", || file.exists().then_some(()));
+        let own = || file.exists() && demo.note()["command"] == demo.process.0.id();
+        until("it is its own note", || own().then_some(()));
         demo
     }
 
@@ -188,11 +201,7 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
     // Whoever is left alone is not taken away, for a while neither: nothing would move.
     let demo = Demo::start("2");
     let moved = demo.kill_host(&["--power-cut"]);
-    let note = || {
-        let note = fs::read_to_string(demo.home.path().join("demo-peers.json")).unwrap();
-        serde_json::from_str::<Value>(&note).unwrap()
-    };
-    until("it knows who is left", || (note()["players"] == 1).then_some(()));
+    until("it knows who is left", || (demo.note()["players"] == 1).then_some(()));
     for how in ["--graceful", "--power-cut", "--freeze"] {
         let output = demo.home.command(&["demo", "kill-host", how]).output().unwrap();
         assert!(String::from_utf8_lossy(&output.stderr).contains("MS-U062"), "{how}, {moved}: {output:?}");
@@ -208,13 +217,23 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
     assert!(!none.status.success() && err.contains("MS-U045"), "{err}");
 }
 
+/// What another demo noted in that data directory is over: its host is not looked for.
+#[test]
+fn kill_host_waits_for_a_demo_that_gathers_where_another_was_before() {
+    let home = Home::new();
+    let gone = r#"{"command":4194304,"session":"","last":null,"players":2,"others":1,"left":null,"host":{"pid":4194304,"peer":"ab"}}"#;
+    fs::write(home.path().join("demo-peers.json"), gone).unwrap();
+    let demo = Demo::gathering(home, "3", &[]);
+    let moved = demo.kill_host(&["--power-cut"]);
+    assert_eq!((&moved["peersKept"], &moved["ackedLost"]), (&json!(2), &json!(0)), "{moved}");
+}
+
 #[test]
 fn a_host_that_was_stopped_goes_on_where_the_command_is_interrupted() {
     let demo = Demo::start("2");
     let mut frozen = demo.home.command(&["demo", "kill-host", "--freeze"]);
     let mut frozen = frozen.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let note = fs::read_to_string(demo.home.path().join("demo-peers.json")).unwrap();
-    let host = serde_json::from_str::<Value>(&note).unwrap()["host"]["pid"].as_i64().unwrap();
+    let host = demo.note()["host"]["pid"].as_i64().unwrap();
     let is_stopped = || {
         let stat = fs::read_to_string(format!("/proc/{host}/stat")).unwrap();
         stat.rsplit(')').next().unwrap().trim_start().starts_with('T')

@@ -158,11 +158,7 @@ fn note(crew: &Crew, host: Option<usize>, last: &Value, left: Option<&str>) -> V
 pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<ExitCode, Failure> {
     let told = Told::new(format);
     let file = File::in_folder(data_dir);
-    let before = file.read()?;
-    if before["host"].is_null() && runs(&before["command"]) {
-        let what = "the demo has no host yet: its players gather, or one of them takes over";
-        return Err(Failure::new(Exit::Refused, "MS-U045", what).fix("again, in a second"));
-    }
+    let before = with_host(&file)?;
     let pid = before["host"]["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 1);
     // The number may be another program's by now, or a player's of another demo.
     let is_own = |pid: &i32| is_peer(*pid) && parent(*pid) == before["command"].as_i64();
@@ -214,6 +210,23 @@ pub fn kill_host(how: KillHost, data_dir: &Path, format: &Output) -> Result<Exit
         None => tell_stayed(&told, &text(&before["host"], "peer"))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The note, once a demo that gathers, or whose players have another host just now, has one.
+fn with_host(file: &File) -> Result<Value, Failure> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let note = file.read()?;
+        if !note["host"].is_null() || !runs(&note["command"]) {
+            return Ok(note);
+        }
+        if Instant::now() >= until {
+            let what = format!("the demo has had no host for {} s", PATIENCE.as_secs());
+            return Err(Failure::new(Exit::TimedOut, "MS-U042", what)
+                .fix("the command that runs the demo says how its players stand"));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
 }
 
 /// The move, which is to come.
