@@ -222,6 +222,7 @@ fn each_way_of_kill_host_breaks_a_demo_that_runs() {
 fn kill_host_waits_for_a_demo_that_gathers_where_another_was_before() {
     let home = Home::new();
     let gone = r#"{"command":4194304,"session":"","last":null,"players":2,"others":1,"left":null,"host":{"pid":4194304,"peer":"ab"}}"#;
+    fs::create_dir_all(home.path()).unwrap();
     fs::write(home.path().join("demo-peers.json"), gone).unwrap();
     let demo = Demo::gathering(home, "3", &[]);
     let moved = demo.kill_host(&["--power-cut"]);
