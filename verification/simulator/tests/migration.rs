@@ -268,7 +268,7 @@ fn of_a_session_in_two_whoever_was_with_the_last_host_comes_first() {
     let sum = |count: fn(&Counts) -> u64| reports.iter().map(|report| count(&report.counts)).sum::<u64>();
     let (cuts, crashes, judged) =
         (sum(|counts| counts.cuts), sum(|counts| counts.crashes), sum(|counts| counts.came_first));
-    assert!(cuts > 100 && crashes > 100 && judged > 5, "{cuts}, {crashes}, {judged}");
+    assert!(cuts > 100 && crashes > 100 && judged > 100, "{cuts}, {crashes}, {judged}");
 }
 
 /// "Two sessions at once with one machine in both": whatever one lives through, the other is what it is alone.

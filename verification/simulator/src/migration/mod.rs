@@ -181,7 +181,7 @@ pub struct Counts {
     pub flagged: u64,
     /// Whose session was over because it, its host or its lobby did not go along.
     pub stayed: u64,
-    /// Times that a lobby made one host who never obeyed the last one.
+    /// Hosts after one that had not reached everybody.
     pub came_first: u64,
 }
 

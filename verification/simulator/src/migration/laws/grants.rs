@@ -29,16 +29,13 @@ pub(in super::super) fn grants<G: Guards>(
     let (epoch, host) = (Epoch(before.epoch.0), peer_of(&before.host));
     let (died, trouble) = world.oracle.troubles.went(host);
     let since = died.saturating_sub(WITH_IT);
-    let has_come = |joined: u64| joined + CAME < world.lobby_time().unix_ms();
-    let is_known = world.lobby_member(to).is_some_and(|member| has_come(member.joined.unix_ms()));
-    let reached = |other: PeerId| world.peers.get(&host).and_then(|it| it.carried(other));
-    let is_reached = reached(to).is_some_and(|last| last >= since);
     let is_judged = died > 0 && world.now < died + AFTER && trouble.is_none_or(|last| last < since);
-    if is_reached || !is_known || !is_judged || world.has_lobby_been_away_since(since) {
+    if !is_judged || world.has_lobby_been_away_since(since) {
         return Ok(());
     }
     let troubles = &world.oracle.troubles;
     let was_well = |one, other| troubles.last_between(one, other).is_none_or(|last| last < since);
+    let reached = |other: PeerId| world.peers.get(&host).and_then(|it| it.carried(other));
     let was_with_it = |id: &PeerId| {
         let Some(session) = world.peers[id].session() else { return false };
         let obeys = session.ballot().epoch() == epoch && session.stamp().fork == 0;
@@ -48,11 +45,21 @@ pub(in super::super) fn grants<G: Guards>(
         let was_reached = reached(*id).is_some_and(|last| last + REACHED_WITHIN > died);
         obeys && obeyed && is_well && can_be && was_reached && was_well(*id, host) && was_well(*id, LOBBY)
     };
-    let is_heard = was_well(host, LOBBY);
-    let others = world.running().into_iter().filter(|id| *id != host && *id != to);
-    let first: Vec<PeerId> = others.filter(|id| is_heard && was_with_it(id)).collect();
+    let was_apart = |id: &PeerId| {
+        let came = world.lobby_member(*id).map(|member| member.joined.unix_ms());
+        came.is_some_and(|came| came + CAME < world.lobby_time().unix_ms())
+            && reached(*id).is_none_or(|last| last < since)
+    };
+    let others: Vec<PeerId> = world.running().into_iter().filter(|id| *id != host).collect();
+    let first: Vec<PeerId> = others.iter().copied().filter(was_with_it).collect();
+    // Who is with fewer acknowledges nothing, and the others take over from it as fast as they can.
+    let is_of_most = 2 * (first.len() + 1) > others.len() + 1;
+    if !is_of_most || !was_well(host, LOBBY) || !others.iter().any(was_apart) {
+        return Ok(());
+    }
+    let is_apart = was_apart(&to);
     world.counts.came_first += 1;
-    ensure(first.is_empty(), "I9: who was with the last host comes before whom it had not reached", || {
+    ensure(!is_apart, "I9: who was with the last host comes before whom it had not reached", || {
         format!("{to} after {host} of {epoch}, with which {first:?} were")
     })
 }
