@@ -398,8 +398,10 @@ fn hears_of_most<G: Guards>(world: &World<G>, id: PeerId, session: &Session<G>) 
     if world.scenario.clocks == Clocks::Bad && host.froze.is_some() {
         return Ok(());
     }
+    // Who stood still until a moment ago may have been heard since, before a link to it was cut.
+    let thawed = |other: PeerId| world.oracle.troubles.last_with(other).is_some_and(|last| last >= since);
     let is_cut_off = |other: &&PeerId| {
-        let was_so = host.carried(**other).is_some_and(|carried| carried < since);
+        let was_so = host.carried(**other).is_some_and(|carried| carried < since) && !thawed(**other);
         **other != id && was_so && !world.carries(id, **other)
     };
     let cut_off = view.members.keys().filter(is_cut_off).count();
