@@ -91,6 +91,15 @@ struct Pulse {
     moved: Option<Cause>,
 }
 
+impl Pulse {
+    /// Whether a member was heard within a lease. Whoever was heard by its joining alone was let in by nobody yet, and has no host to miss.
+    fn is_here(&self, session: &Session, peer: &PeerKey, now: Timestamp) -> bool {
+        let heard = self.heard.get(peer).map(|heard| heard.at);
+        let is_in = heard > session.members.get(peer).map(|member| member.joined);
+        is_in && !self.deposed.contains(peer) && heard.is_some_and(|at| now < at + LEASE)
+    }
+}
+
 impl Pulses {
     pub(crate) const fn listening(&self) -> Option<Timestamp> {
         self.listening
@@ -232,12 +241,7 @@ impl Pulses {
         let misses =
             |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
         let is_here = |peer: &&PeerKey| {
-            let heard = pulse.and_then(|pulse| pulse.heard.get(*peer)).map(|heard| heard.at);
-            let is_deposed = pulse.is_some_and(|pulse| pulse.deposed.contains(*peer));
-            // Whoever was heard by its joining alone was let in by nobody yet, and has no host to miss.
-            let joined = session.members.get(*peer).map(|member| member.joined);
-            let is_in = heard > joined;
-            let is_heard = is_in && !is_deposed && heard.is_some_and(|at| now < at + LEASE);
+            let is_heard = pulse.is_some_and(|pulse| pulse.is_here(session, peer, now));
             **peer == asks || Some(**peer) == host || is_heard
         };
         Doubt {
@@ -259,8 +263,7 @@ impl Pulses {
             return None;
         }
         let others = || session.members.iter().filter(|(peer, _)| **peer != host);
-        let is_here = |peer| pulse.heard.get(peer).is_some_and(|heard| now < heard.at + LEASE);
-        let here = others().filter(|(peer, _)| is_here(*peer)).count() + 1;
+        let here = others().filter(|(peer, _)| pulse.is_here(session, peer, now)).count() + 1;
         let heard_by_host = others().filter_map(|(peer, _)| named(peer)).count() + 1;
         if 2 * heard_by_host < here {
             return None;

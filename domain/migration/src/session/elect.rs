@@ -265,6 +265,11 @@ impl<G: Guards> Session<G> {
         if vote.voter != from || vote.candidate != self.me() {
             return;
         }
+        // Whoever has not told yet what it holds may hold what this side's game is given up for. It is asked for its vote again.
+        let has_told = self.contacts.get(&from).is_some_and(|contact| contact.told == self.stamp());
+        if self.leads_a_side() && !has_told {
+            return;
+        }
         if let Some(certificate) = self.ballot.count(&vote) {
             return self.crowned(now, &certificate, Cause::Catastrophic);
         }

@@ -210,8 +210,10 @@ impl<G: Guards> Session<G> {
             Phase::Reigning => {
                 self.settle();
                 self.keep_crowd(now);
-                // Who votes for this side's host may hold what its game is given up for.
-                if !self.leads_a_side() || !self.seeks(now) {
+                // Who votes for this side's host may hold what its game is given up for: until that is here it is certified by nobody, nor by who was asked before.
+                if self.leads_a_side() && self.seeks(now) {
+                    self.ballot.withdraw();
+                } else {
                     self.keep_certified(now);
                 }
                 self.keep_suitable(now);
@@ -398,6 +400,10 @@ impl<G: Guards> Session<G> {
             return;
         }
         reign.claims_at = now + AGAIN;
+        // Whoever comes to a side tells then what it holds, which may outrank the side: for its word that it comes nobody is certified.
+        if forked && merging.is_some() {
+            return self.merge_without_majority(now);
+        }
         // Whoever is confirmed gets there in the end, and gives nothing up for it.
         if merging.is_some_and(|since| now >= since + CANDIDATE_PATIENCE) && !is_confirmed {
             return self.merge_without_majority(now);

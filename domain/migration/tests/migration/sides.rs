@@ -251,6 +251,56 @@ fn a_side_goes_on_from_what_was_acknowledged_after_it_branched_off() {
     assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
 }
 
+/// The newest state that a host has said is safe.
+fn acknowledged(net: &Net, host: u128) -> StateId {
+    let durable = |output: &Output| if let Output::Durable(state) = output { Some(*state) } else { None };
+    net.seen[&peer(host)].outputs.iter().filter_map(durable).next_back().unwrap()
+}
+
+/// The host itself comes over, as its process stood still and its only other member is gone: its vote is what the side needs, and it holds what it acknowledged
+/// alone. The side is not certified before it has asked for that. (It was, and 82 ticks that had been told safe were gone.)
+#[test]
+fn a_side_asks_the_host_that_gives_way_to_it_before_it_is_certified() {
+    for away in [4_300, 3_500] {
+        let mut net = Net::of(3);
+        [1, 2].into_iter().for_each(|other| net.cut_both(peer(3), peer(other)));
+        net.run(Duration::from_millis(away));
+        assert_eq!(net.session(peer(3)).stamp(), ALONE);
+        assert!(net.session(peer(1)).view().members.contains_key(&peer(3)), "it votes still");
+        let safe = acknowledged(&net, 1);
+        assert_eq!(safe.stamp, Stamp::certified(Epoch::FIRST));
+        net.freeze(peer(1));
+        net.kill(peer(2));
+        net.run(Duration::from_secs(7));
+        net.cut.clear();
+        net.thaw(peer(1));
+        net.run(Duration::from_secs(4));
+        let [one, three] = [1, 3].map(|id| net.session(peer(id)));
+        assert_eq!((one.leader(), one.stamp()), (three.leader(), three.stamp()));
+        assert_eq!(three.stamp(), Stamp::certified(Epoch(2)), "two of three");
+        let host = if three.is_host() { 3 } else { 1 };
+        assert!(host == 1 || has_led_from(&net, 3, safe), "{safe:?}");
+    }
+}
+
+/// Of two players, too, where the one that was away is the further one.
+#[test]
+fn of_two_a_side_asks_the_host_that_gives_way_to_it_before_it_is_certified() {
+    let mut net = Net::of(2);
+    net.cut_both(peer(1), peer(2));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.session(peer(2)).stamp(), ALONE);
+    let held = net.session(peer(1)).held().id();
+    net.freeze(peer(1));
+    net.run(Duration::from_secs(7));
+    net.cut.clear();
+    net.thaw(peer(1));
+    net.run(Duration::from_secs(4));
+    let [one, two] = [1, 2].map(|id| net.session(peer(id)));
+    assert_eq!((one.leader(), one.stamp()), (two.leader(), two.stamp()));
+    assert!(one.is_host() || has_led_from(&net, 2, held), "{held:?}");
+}
+
 /// "None while one holder of it lives": however long what it holds is on its way.
 #[test]
 fn a_side_waits_for_what_was_acknowledged_as_any_new_host_does() {

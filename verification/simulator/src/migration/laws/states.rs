@@ -23,6 +23,8 @@ const REACH: Micros = 3_000_000;
 const ACCESSION_MAX: Micros = 950_000;
 /// How long it takes at most until a host has heard who has come to it: a beat, over the slowest link. From then on it waits for what that one holds.
 const HEARD_WITHIN: Micros = 200_000;
+/// For how long a side asks whoever comes to it, whatever is wrong between the two.
+const ASKED_FOR: Micros = 4_500_000;
 /// How long it takes at most from a holder's first word to its host until that has its state: asked twice, over the slowest link.
 const GIVEN_WITHIN: Micros = 500_000;
 
@@ -211,25 +213,24 @@ pub(super) fn goes_on_certified<G: Guards>(world: &mut World<G>, id: PeerId) -> 
     Ok(())
 }
 
-/// Who obeyed that host of a side for long enough to give it that state.
+/// Who obeyed that host of a side for long enough to give it that state; or has just come to it, and voted for it: a side asks whoever votes for what it holds first.
 fn voters_that_hold<G: Guards>(world: &World<G>, host: PeerId, state: StateId) -> Vec<PeerId> {
     let since = world.now.saturating_sub(REACH);
     let Some(of_host) = world.peers[&host].session() else { return Vec::new() };
     let is_voter = |id: &PeerId| {
         let Some(session) = world.peers[id].session() else { return false };
         let held = session.held().id();
-        let has_come = world.oracle.obeyed.get(id).is_some_and(|obeyed| world.now > obeyed + GIVEN_WITHIN);
+        let obeyed = world.oracle.obeyed.get(id);
+        let has_come = obeyed.is_some_and(|obeyed| world.now > obeyed + GIVEN_WITHIN);
+        let has_just_come = obeyed.is_some_and(|obeyed| world.now < obeyed + ASKED_FOR);
+        let has_voted = world.oracle.elections.has_voted(*id, host, of_host.stamp().epoch);
         let is_liar = world.forger.is_some_and(|forger| forger.peer == *id);
         // Whoever it has let in itself came as it had gone on.
         let was_there = of_host.roster().members.get(id).is_some_and(|it| it.stamp < state.stamp);
         let obeys = session.leader() == host && session.has_host();
         let holds = held.stamp == state.stamp && held >= state && was_there;
-        obeys
-            && holds
-            && has_come
-            && !is_liar
-            && !world.has_stormed(*id)
-            && reach_each_other(world, host, *id, since)
+        let could_give = obeys && has_come && reach_each_other(world, host, *id, since);
+        holds && !is_liar && !world.has_stormed(*id) && (could_give || has_voted && has_just_come)
     };
     world.running().into_iter().filter(is_voter).collect()
 }
