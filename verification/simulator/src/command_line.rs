@@ -70,7 +70,7 @@ struct OfWorld {
     /// Of those, two to four players of whom one after another stands still for a while, or goes.
     #[arg(long, requires = "migration", conflicts_with_all = ["succession", "several"])]
     few: bool,
-    /// Of those, sessions under a lobby of which a part is cut off, and the host of the rest dies.
+    /// Of those, sessions of which a part is cut off, and the host of the rest is lost.
     #[arg(long, requires = "migration", conflicts_with_all = ["succession", "several", "few"])]
     divided: bool,
     /// Worlds of one lobby whose sessions' hosts die, freeze and are cut off, instead of a fleet's.

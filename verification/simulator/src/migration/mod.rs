@@ -251,11 +251,11 @@ pub fn few<G: Guards>(seed: u64, text: Text) -> Report {
     live::<G>(seed, random, scenario, text)
 }
 
-/// A session under a lobby of which a part is cut off again and again, and the host of the rest dies.
+/// A session of which a part is cut off again and again, and the host of the rest is lost.
 #[must_use]
 pub fn divided<G: Guards>(seed: u64, text: Text) -> Report {
     let mut random = Random::seeded(seed);
-    let scenario = Scenario::divided(&mut random);
+    let scenario = Scenario::divided(&mut random, arbiter_of(seed));
     live::<G>(seed, random, scenario, text)
 }
 
@@ -329,7 +329,9 @@ enum Happening {
     },
     /// One more host crashes, before the session has come to rest.
     CrashesToo,
-    LosesItsHost,
+    LosesItsHost {
+        away: Option<(PeerId, Micros)>,
+    },
     /// A cut is healed.
     Heals {
         cut: u64,
@@ -570,7 +572,7 @@ impl<G: Guards> World<G> {
             }
             Happening::Fault => Ok(()),
             Happening::CrashesToo => self.crashes_too(),
-            Happening::LosesItsHost => self.loses_its_host(),
+            Happening::LosesItsHost { away } => self.loses_its_host(away),
             Happening::Thaws { peer } => self.thaws(peer),
             Happening::Heals { cut } => {
                 self.mends(cut);

@@ -309,12 +309,17 @@ impl Scenario {
         }
     }
 
-    /// One under a lobby that falls in two: nothing else is wrong with it.
-    pub(super) fn divided(random: &mut Random) -> Self {
+    /// One that falls in two: nothing else is wrong with it. Without a lobby it is small: of more, two have no majority.
+    pub(super) fn divided(random: &mut Random, arbiter: Arbiter) -> Self {
         let drawn = Self::draw(random);
+        let peers = match arbiter {
+            Arbiter::Lobby => random.between(4, 8),
+            Arbiter::Majority => 2,
+        };
         Self {
-            peers: usize::try_from(random.between(4, 8)).unwrap_or(4),
-            arbiter: Arbiter::Lobby,
+            peers: usize::try_from(peers).unwrap_or(4),
+            arbiter,
+            without_majority: WithoutMajority::Fork,
             loss: 0,
             doubled: 0,
             spikes: 0,
