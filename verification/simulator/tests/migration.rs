@@ -263,10 +263,11 @@ fn of_a_few_everybody_holds_what_is_acknowledged() {
 }
 
 /// Issue 5: acknowledged state is lost "none while one holder of it lives". A part is cut off, the rest has another host, and that one dies: the lobby
-/// makes nobody host whom that one had not reached, where another is there whom it had. Without that rule of the lobby the first of these worlds breaks the law.
+/// makes nobody host whom that one had not reached, where another is there whom it had. Without that rule of the lobby the first of these worlds breaks the law. Without a lobby one
+/// is cut off, goes on as a side, and is certified by the host, which alone holds what it acknowledged: it was asked for nothing (9, 23).
 #[test]
 fn of_a_session_in_two_whoever_was_with_the_last_host_comes_first() {
-    let reports: Vec<Report> = (1..=30).map(|seed| divided::<Guarded>(seed, Text::None)).collect();
+    let reports: Vec<Report> = (1..=24).map(|seed| divided::<Guarded>(seed, Text::None)).collect();
     reports.iter().for_each(holds);
     let sum = |count: fn(&Counts) -> u64| reports.iter().map(|report| count(&report.counts)).sum::<u64>();
     let (cuts, crashes, judged) =
