@@ -29,11 +29,13 @@ pub(super) struct Speakers {
     givers: VecDeque<Speaker>,
     /// Who would, if the last of them had given it to the present host, too.
     unheard: VecDeque<Speaker>,
+    /// While this peer is on a side: whose words counted as it parted, the host last. The session was taken from nobody by that.
+    parted: VecDeque<Speaker>,
 }
 
 impl Speakers {
     pub(super) const fn beginning(present: Speaker) -> Self {
-        Self { present, givers: VecDeque::new(), unheard: VecDeque::new() }
+        Self { present, givers: VecDeque::new(), unheard: VecDeque::new(), parted: VecDeque::new() }
     }
 
     fn pass_to(&mut self, next: Speaker, passage: Passage) {
@@ -42,6 +44,9 @@ impl Speakers {
         }
         self.givers.push_back(self.present);
         self.forget_the_oldest();
+        if is_of_side(next) && !is_of_side(self.present) {
+            self.parted = self.givers.clone();
+        }
         if next.host != self.present.host {
             self.unheard.clear();
         }
@@ -49,6 +54,12 @@ impl Speakers {
             Passage::Given => {}
             Passage::Unheard => self.unheard.append(&mut self.givers),
             Passage::Unknown => self.givers.clear(),
+        }
+        if !is_of_side(next) {
+            let parted = core::mem::take(&mut self.parted);
+            if passage != Passage::Unknown && parted.back().is_some_and(|host| host.host == next.host) {
+                (self.givers, self.unheard) = (parted, VecDeque::new());
+            }
         }
         self.present = next;
     }
@@ -65,6 +76,11 @@ impl Speakers {
             self.givers.pop_front();
         }
     }
+}
+
+/// Whether nobody has certified it.
+const fn is_of_side(speaker: Speaker) -> bool {
+    speaker.stamp.fork > 0
 }
 
 /// How the session comes from one host to the next.
@@ -141,7 +157,7 @@ impl<G: Guards> Session<G> {
     /// the present one alone says.
     #[must_use]
     pub fn is_word_of_host(&self, from: PeerId, stamp: Stamp) -> bool {
-        let Speakers { present, givers, unheard: _ } = &self.speakers;
+        let Speakers { present, givers, unheard: _, parted: _ } = &self.speakers;
         givers.iter().chain([present]).any(|speaker| self.is_said_by(*speaker, from, stamp))
     }
 
@@ -172,6 +188,26 @@ mod tests {
         assert_eq!(speakers.givers, [host(1, 1), host(2, 2), host(3, 3)]);
         speakers.hear_of_gift();
         assert_eq!(speakers.givers.len(), 3, "it is said to each more than once");
+    }
+
+    /// Who was cut off and went on alone for a moment comes back to the host that it parted from: what that one said meanwhile is under way.
+    #[test]
+    fn a_host_that_this_peer_comes_back_to_from_a_side_was_not_replaced() {
+        let side = |peer, fork| Speaker { host: PeerId(peer), stamp: Stamp { epoch: Epoch(2), fork } };
+        let away = |last: Speaker, passage| {
+            let mut speakers = Speakers::beginning(host(1, 1));
+            speakers.pass_to(host(2, 2), Passage::Given);
+            speakers.pass_to(side(3, 1), Passage::Unheard);
+            speakers.pass_to(side(4, 2), Passage::Unheard);
+            speakers.pass_to(last, passage);
+            speakers
+        };
+        assert_eq!(away(host(2, 3), Passage::Unheard).givers, [host(1, 1), host(2, 2)]);
+        assert_eq!(away(host(5, 3), Passage::Unheard).givers, [], "replaced");
+        assert_eq!(away(host(2, 5), Passage::Unknown).givers, [], "who knows who was in between");
+        let mut replaced = away(host(5, 3), Passage::Unheard);
+        replaced.pass_to(host(2, 4), Passage::Unheard);
+        assert_eq!(replaced.givers, []);
     }
 
     /// I2: of a host that was replaced nothing counts, however the session moved after that.
