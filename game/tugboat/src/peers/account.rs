@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use mainstay_peer::migration::{PeerId, Stamp, Tick};
 
+use crate::peers::lineage::Lineage;
+
 /// How many states wait to be told safe: ten seconds of them. Older ones are counted as never told.
 const WAITING_MAX: usize = 200;
 
@@ -48,6 +50,8 @@ enum Meanwhile {
 #[derive(Debug, Default)]
 pub struct Account {
     last: Option<Last>,
+    /// Of the state that was heard last.
+    lineage: Lineage,
     meanwhile: Meanwhile,
     waiting: VecDeque<Seen>,
     safe: Seen,
@@ -86,8 +90,15 @@ pub struct Cost {
 }
 
 impl Account {
-    /// A state: whose, its tick, how many own deeds are in it, and up to which tick it is safe.
-    pub fn hear(&mut self, now: Instant, of: Writer, tick: Tick, deeds: u32, durable: Tick) -> Heard {
+    /// A state: whose, its tick and who wrote the game so far, how many own deeds are in it, and up to which tick it is safe.
+    pub fn hear(
+        &mut self,
+        now: Instant,
+        of: Writer,
+        (tick, lineage): (Tick, &Lineage),
+        deeds: u32,
+        durable: Tick,
+    ) -> Heard {
         let heard = match self.last {
             Some(last) if last.of == of && tick <= last.tick => return Heard::Stale,
             // Also a host under another stamp that has gone back.
@@ -96,18 +107,22 @@ impl Account {
             {
                 // What the old host had and the new one does not is no promise of the new one.
                 self.waiting.clear();
-                let ticks = self.safe.tick.0.saturating_sub(tick.0);
+                // A side's ticks are numbered alike, and are none of these.
+                let shared = lineage.shared_with(&self.lineage);
+                let kept = shared.of(tick);
+                let ticks = self.safe.tick.0.saturating_sub(kept.0);
                 let own = u64::from(self.safe.deeds.saturating_sub(deeds));
                 // What is lost is counted once.
-                self.safe = self.safe.min(Seen { tick, deeds });
+                self.safe = self.safe.min(Seen { tick: kept, deeds });
                 // What a new host says first is the tick after the one that it goes on from.
-                let ticks_lost = (last.tick.0 + 1).saturating_sub(tick.0);
+                let ticks_lost = last.tick.0.saturating_sub(shared.of(Tick(tick.0.saturating_sub(1))).0);
                 let gap = now.saturating_duration_since(last.at);
                 Heard::Moved(Cost { host: of.host, gap, acked_lost: ticks + own, ticks_lost, tick })
             }
             Some(_) | None => Heard::Next,
         };
         (self.last, self.meanwhile) = (Some(Last { of, tick, at: now }), Meanwhile::Nobody);
+        self.lineage.clone_from(lineage);
         self.waiting.push_back(Seen { tick, deeds });
         if self.waiting.len() > WAITING_MAX {
             self.waiting.pop_front();
@@ -210,12 +225,21 @@ mod tests {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
         let mut account = Account::default();
-        assert_eq!(account.hear(at(0), of(ANN, 1), Tick(10), 3, Tick(8)), Heard::Next);
-        assert_eq!(account.hear(at(50), of(ANN, 1), Tick(12), 5, Tick(10)), Heard::Next);
-        assert_eq!(account.hear(at(60), of(ANN, 1), Tick(11), 4, Tick(10)), Heard::Stale);
-        assert_eq!(account.hear(at(100), of(ANN, 1), Tick(13), 6, Tick(12)), Heard::Next);
+        assert_eq!(account.hear(at(0), of(ANN, 1), (Tick(10), &Lineage::default()), 3, Tick(8)), Heard::Next);
+        assert_eq!(
+            account.hear(at(50), of(ANN, 1), (Tick(12), &Lineage::default()), 5, Tick(10)),
+            Heard::Next
+        );
+        assert_eq!(
+            account.hear(at(60), of(ANN, 1), (Tick(11), &Lineage::default()), 4, Tick(10)),
+            Heard::Stale
+        );
+        assert_eq!(
+            account.hear(at(100), of(ANN, 1), (Tick(13), &Lineage::default()), 6, Tick(12)),
+            Heard::Next
+        );
         // Tick 13 and the sixth deed were never told safe; tick 12 and the fifth were.
-        let heard = account.hear(at(1_100), of(BEN, 2), Tick(10), 3, Tick(0));
+        let heard = account.hear(at(1_100), of(BEN, 2), (Tick(10), &Lineage::default()), 3, Tick(0));
         let cost = Cost {
             host: BEN,
             gap: Duration::from_millis(1_000),
@@ -225,8 +249,8 @@ mod tests {
         };
         assert_eq!(heard, Heard::Moved(cost));
         let mut lucky = Account::default();
-        lucky.hear(at(0), of(ANN, 1), Tick(10), 3, Tick(10));
-        let heard = lucky.hear(at(700), of(BEN, 2), Tick(11), 3, Tick(0));
+        lucky.hear(at(0), of(ANN, 1), (Tick(10), &Lineage::default()), 3, Tick(10));
+        let heard = lucky.hear(at(700), of(BEN, 2), (Tick(11), &Lineage::default()), 3, Tick(0));
         let gap = Duration::from_millis(700);
         let cost = Cost { host: BEN, gap, acked_lost: 0, ticks_lost: 0, tick: Tick(11) };
         assert_eq!(heard, Heard::Moved(cost));
@@ -237,25 +261,50 @@ mod tests {
     fn a_host_again_after_another_has_moved_though_nothing_was_heard_between() {
         let now = Instant::now();
         let mut account = Account::default();
-        account.hear(now, of(ANN, 1), Tick(10), 0, Tick(0));
+        account.hear(now, of(ANN, 1), (Tick(10), &Lineage::default()), 0, Tick(0));
         account.follow(ANN);
-        assert_eq!(account.hear(now, of(ANN, 1), Tick(11), 0, Tick(0)), Heard::Next);
+        assert_eq!(account.hear(now, of(ANN, 1), (Tick(11), &Lineage::default()), 0, Tick(0)), Heard::Next);
         account.follow(BEN);
-        let heard = account.hear(now, of(ANN, 3), Tick(90), 0, Tick(0));
+        let heard = account.hear(now, of(ANN, 3), (Tick(90), &Lineage::default()), 0, Tick(0));
         let Heard::Moved(cost) = heard else { panic!("{heard:?}") };
         assert_eq!((cost.host, cost.ticks_lost), (ANN, 0));
-        assert_eq!(account.hear(now, of(ANN, 3), Tick(91), 0, Tick(0)), Heard::Next, "once");
+        assert_eq!(
+            account.hear(now, of(ANN, 3), (Tick(91), &Lineage::default()), 0, Tick(0)),
+            Heard::Next,
+            "once"
+        );
+    }
+
+    /// A side was as far as the host that it took over from: what that one had told safe is not in it.
+    #[test]
+    fn what_a_side_numbers_alike_is_not_what_was_told_safe() {
+        let now = Instant::now();
+        let (mut account, mut of_ann) = (Account::default(), Lineage::default());
+        of_ann.pass_to(ANN, Stamp::certified(Epoch(1)), Tick(1));
+        for tick in 1..=111 {
+            let heard = account.hear(now, of(ANN, 1), (Tick(tick), &of_ann), 0, Tick(tick.saturating_sub(2)));
+            assert_eq!(heard, Heard::Next);
+        }
+        let mut of_side = of_ann.clone();
+        of_side.pass_to(BEN, Stamp { epoch: Epoch(1), fork: 1 }, Tick(29));
+        let heard = account.hear(now, of(BEN, 2), (Tick(190), &of_side), 0, Tick(0));
+        let Heard::Moved(cost) = heard else { panic!("{heard:?}") };
+        assert_eq!((cost.acked_lost, cost.ticks_lost), (109 - 28, 111 - 28));
     }
 
     #[test]
     fn a_host_under_another_stamp_is_the_same_and_two_under_one_are_not() {
         let now = Instant::now();
         let mut account = Account::default();
-        assert_eq!(account.hear(now, of(ANN, 1), Tick(10), 0, Tick(0)), Heard::Next);
-        assert_eq!(account.hear(now, of(ANN, 2), Tick(11), 0, Tick(0)), Heard::Next, "certified anew");
-        let heard = account.hear(now, of(BEN, 2), Tick(12), 0, Tick(0));
+        assert_eq!(account.hear(now, of(ANN, 1), (Tick(10), &Lineage::default()), 0, Tick(0)), Heard::Next);
+        assert_eq!(
+            account.hear(now, of(ANN, 2), (Tick(11), &Lineage::default()), 0, Tick(0)),
+            Heard::Next,
+            "certified anew"
+        );
+        let heard = account.hear(now, of(BEN, 2), (Tick(12), &Lineage::default()), 0, Tick(0));
         assert!(matches!(heard, Heard::Moved(Cost { host: BEN, ticks_lost: 0, .. })), "{heard:?}");
-        let heard = account.hear(now, of(BEN, 3), Tick(11), 0, Tick(0));
+        let heard = account.hear(now, of(BEN, 3), (Tick(11), &Lineage::default()), 0, Tick(0));
         assert!(
             matches!(heard, Heard::Moved(Cost { host: BEN, ticks_lost: 2, .. })),
             "it has gone back: {heard:?}"

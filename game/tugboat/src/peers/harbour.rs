@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mainstay_peer::migration::{Kind, Part, PeerId, Tick};
+use mainstay_peer::migration::{Kind, Part, PeerId, Stamp, Tick};
 
+use crate::peers::lineage::Lineage;
 use crate::peers::turn::{Change, Turn};
 use crate::world::{BOATS_MAX, BoatId, Helm, Order, World};
 
@@ -32,6 +33,7 @@ struct Crew {
 pub struct Harbour {
     world: World,
     crews: BTreeMap<PeerId, Crew>,
+    lineage: Lineage,
     coming: Turn,
 }
 
@@ -39,7 +41,12 @@ impl Harbour {
     /// Before anybody came.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { world: World::new(seed), crews: BTreeMap::new(), coming: Turn::default() }
+        Self {
+            world: World::new(seed),
+            crews: BTreeMap::new(),
+            lineage: Lineage::default(),
+            coming: Turn::default(),
+        }
     }
 
     /// The game that goes along as these parts: `None` where they are not of this game.
@@ -169,8 +176,8 @@ impl Harbour {
         }
     }
 
-    /// The state in bytes: how many crews u8, for each its peer u128, boat u8 (0 for who is away), deeds u32 and hails u32; then the world.
-    /// Big-endian.
+    /// The state in bytes: who wrote it; how many crews u8, for each its peer u128, boat u8 (0 for who is away), deeds u32 and hails u32; then the
+    /// world. Big-endian.
     /// What is to happen in the next tick is not part of it, so it is taken right after [`Harbour::step`].
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -185,7 +192,9 @@ impl Harbour {
 
     fn encode_with(&self, is_told: impl Fn(&(&PeerId, &Crew)) -> bool) -> Vec<u8> {
         let told: Vec<(&PeerId, &Crew)> = self.crews.iter().filter(is_told).collect();
-        let mut out = vec![u8::try_from(told.len()).unwrap_or(u8::MAX)];
+        let mut out = Vec::new();
+        self.lineage.encode_to(&mut out);
+        out.push(u8::try_from(told.len()).unwrap_or(u8::MAX));
         for (peer, crew) in told {
             out.extend(peer.0.to_be_bytes());
             out.push(crew.boat.map_or(0, |boat| boat.0));
@@ -198,7 +207,8 @@ impl Harbour {
 
     /// Reads [`Harbour::encode`]'s form; `None` where the bytes are not exactly that.
     #[must_use]
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
+    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let lineage = Lineage::decode_from(&mut bytes)?;
         let (count, mut rest) = bytes.split_first()?;
         let mut crews = BTreeMap::new();
         for _ in 0..*count {
@@ -218,7 +228,19 @@ impl Harbour {
         let world = World::decode(rest)?;
         let at_sea = crews.values().filter(|crew| crew.boat.is_some()).count();
         let fits = at_sea <= BOATS_MAX && crews.len() - at_sea <= AWAY_MAX;
-        fits.then_some(Self { world, crews, coming: Turn::default() })
+        fits.then_some(Self { world, crews, lineage, coming: Turn::default() })
+    }
+
+    /// Who has written it.
+    #[must_use]
+    pub const fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// That host writes its next tick, and those after.
+    pub fn pass_to(&mut self, host: PeerId, stamp: Stamp) {
+        let next = Tick(self.tick().0 + 1);
+        self.lineage.pass_to(host, stamp, next);
     }
 
     /// A new host goes on from a state: whoever has gone meanwhile goes in its first tick.

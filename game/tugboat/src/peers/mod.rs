@@ -2,7 +2,7 @@
 //!
 //! - `harbour` is the game and who steers what, as the state that goes along; `turn` is what changes it in one tick;
 //! - `voice` is what host and members say to each other;
-//! - `account` measures what a move cost a player;
+//! - `account` measures what a move cost a player, and `lineage` tells by whom a game was written;
 //! - `crew` are players as processes, for whoever starts some;
 //! - `screen` is the game as a person plays it;
 //! - `process` is one player's process: the loop, and a line of JSON for whatever happens; `entrance` is how it comes into its session,
@@ -13,6 +13,7 @@ mod console;
 pub mod crew;
 mod entrance;
 pub mod harbour;
+pub mod lineage;
 pub mod options;
 mod process;
 mod screen;

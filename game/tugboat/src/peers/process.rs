@@ -395,6 +395,7 @@ impl Player {
             self.harbour = held;
             self.harbour.take_over(&self.present);
         }
+        self.harbour.pass_to(self.me, stamp);
         self.part = Part::Host(stamp);
         self.durable = Tick(0);
         self.turns = None;
@@ -430,7 +431,9 @@ impl Player {
         }
         self.unknown = 0;
         let (tick, deeds) = (told.harbour.tick(), told.harbour.deeds_of(self.me));
-        let heard = self.account.hear(Instant::now(), Writer { host, stamp }, tick, deeds, told.durable);
+        let lineage = told.harbour.lineage();
+        let heard =
+            self.account.hear(Instant::now(), Writer { host, stamp }, (tick, lineage), deeds, told.durable);
         if heard != Heard::Stale {
             self.harbour = told.harbour;
             self.can_be_host()?;
@@ -463,7 +466,8 @@ impl Player {
                 self.ring()?;
                 let (tick, deeds) = (self.harbour.tick(), self.harbour.deeds_of(self.me));
                 let own = Writer { host: self.me, stamp };
-                let heard = self.account.hear(Instant::now(), own, tick, deeds, self.durable);
+                let game = (tick, self.harbour.lineage());
+                let heard = self.account.hear(Instant::now(), own, game, deeds, self.durable);
                 self.note(heard)
             }
             Part::Member(_) if self.bot && self.ticks.is_multiple_of(SOUNDS_EVERY) => self.sound(),
