@@ -265,7 +265,10 @@ pub enum Observation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misses {
     /// It does not hear it.
-    Yes,
+    Yes {
+        /// How long ago it heard it last as host of that epoch; `None`: it never did, or does not say.
+        silent: Option<Duration>,
+    },
     /// It hears it.
     No,
 }

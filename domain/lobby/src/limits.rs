@@ -10,15 +10,12 @@ pub const RENEW_QUICKLY_EVERY: Duration = Duration::from_millis(500);
 pub const LEASE: Duration = Duration::from_secs(6);
 /// A host that has left out so many renewals counts as one that misses itself (reference, section 5.3 A).
 pub(crate) const RENEWALS_MISSED: u32 = 2;
-/// How long after it was made host whom it hears says who has come to it: it hears few at first, and renews after a second (0.9 of one, where
-/// the lobby's clock goes slower).
-pub(crate) const GATHERS: Duration = Duration::from_millis(900);
-/// How long after a member has joined its host's renewals may not name it yet: it is let in, and the next renewal comes.
-pub(crate) const LET_IN: Duration = Duration::from_secs(4);
 /// How old a claim or a handover may be that is granted: twice what one call may take.
 pub const CLAIM_LIFE: Duration = Duration::from_secs(3);
 /// How long a member's word counts that it misses the host: members that miss it say so with every beat.
 pub const REPORT_LIFE: Duration = Duration::from_secs(4);
+/// How much later than another a member has to have heard its host to come before it: of those who hear the same host none misses ten of its beats.
+pub(crate) const LATER: Duration = Duration::from_secs(1);
 /// A member of whom nothing was heard for so long, neither by itself nor by its host, is lost. It may come again.
 pub const SILENCE: Duration = Duration::from_secs(30);
 /// How long seats that a match filled are kept for players who have not come.

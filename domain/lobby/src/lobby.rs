@@ -131,11 +131,11 @@ impl Lobby {
         self.sessions.get(&session).is_some_and(|session| session.members.contains_key(peer))
     }
 
-    /// Something is known of whoever is a member of these.
-    fn all_of(&mut self, session: SessionId, peers: Vec<PeerKey>, know: impl Fn(&mut Pulses, PeerKey)) {
+    /// Who is a member of these was heard.
+    fn hear_all(&mut self, session: SessionId, peers: Vec<PeerKey>, at: Timestamp) {
         for peer in peers {
             if self.is_member(session, &peer) {
-                know(&mut self.pulses, peer);
+                self.pulses.hear(session, peer, at);
             }
         }
     }
@@ -173,9 +173,7 @@ impl StateMachine for Lobby {
                 let members = self.members();
                 self.pulses.listen(now, members.into_iter());
             }
-            Observation::Heard { session, peers } => {
-                self.all_of(session, peers, |pulses, peer| pulses.hear(session, peer, now));
-            }
+            Observation::Heard { session, peers } => self.hear_all(session, peers, now),
             Observation::Renewed { session, epoch, host, renewal, hears } => {
                 let known = self.sessions.get(&session).and_then(|session| session.grant);
                 let is_host = known.is_some_and(|grant| grant.epoch == epoch && grant.host == host);
@@ -183,7 +181,7 @@ impl StateMachine for Lobby {
                     let before = self.sessions.get(&session).map(|it| self.pulses.lease(it, now));
                     let Some(at) = self.pulses.renew(session, epoch, now, renewal) else { return };
                     self.pulses.hear(session, host, at);
-                    self.all_of(session, hears, |pulses, peer| pulses.name(session, peer, at));
+                    self.hear_all(session, hears, at);
                     // Whoever waits for it to be confirmed is told; the renewals after that tell nobody anything.
                     if !matches!(before, Some(Lease::Held { .. })) {
                         self.touched.insert(session);

@@ -6,8 +6,8 @@ use mainstay_core::{SessionId, Timestamp};
 
 use crate::command::{Misses, Pace, Renewal};
 use crate::id::{Epoch, PeerKey};
-use crate::limits::{GATHERS, LEASE, LET_IN, REPORT_LIFE, SILENCE};
-use crate::session::{CanBeHost, Grant, Session};
+use crate::limits::{LATER, LEASE, REPORT_LIFE, SILENCE};
+use crate::session::{CanBeHost, Session};
 use crate::tally::{Cause, Tally};
 
 /// How a host's lease stands.
@@ -72,19 +72,20 @@ struct Renewed {
     pace: Pace,
 }
 
-/// When a member was heard last.
+/// A member's last word that it misses the host of an epoch.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct Missed {
+    epoch: Epoch,
     at: Timestamp,
-    /// As of when a renewal named it last.
-    named: Option<Timestamp>,
+    /// When it heard that host last, if it ever did.
+    heard: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Pulse {
     renewed: Option<Renewed>,
-    misses: BTreeMap<PeerKey, (Epoch, Timestamp)>,
-    heard: BTreeMap<PeerKey, Heard>,
+    misses: BTreeMap<PeerKey, Missed>,
+    heard: BTreeMap<PeerKey, Timestamp>,
     /// Hosts that more than half missed, and of whom nothing was heard since: when they were heard as hosts says nothing any more.
     deposed: BTreeSet<PeerKey>,
     /// Why it moved, until its new host is heard.
@@ -92,11 +93,10 @@ struct Pulse {
 }
 
 impl Pulse {
-    /// Whether a member was heard within a lease. Whoever was heard by its joining alone was let in by nobody yet, and has no host to miss.
-    fn is_here(&self, session: &Session, peer: &PeerKey, now: Timestamp) -> bool {
-        let heard = self.heard.get(peer).map(|heard| heard.at);
-        let is_in = heard > session.members.get(peer).map(|member| member.joined);
-        is_in && !self.deposed.contains(peer) && heard.is_some_and(|at| now < at + LEASE)
+    /// What a member says of the host of that epoch, if it misses it and that counts still.
+    fn missed(&self, peer: &PeerKey, epoch: Epoch, now: Timestamp) -> Option<Missed> {
+        let said = self.misses.get(peer).copied();
+        said.filter(|said| said.epoch == epoch && now < said.at + REPORT_LIFE)
     }
 }
 
@@ -117,23 +117,15 @@ impl Pulses {
     pub(crate) fn hear(&mut self, session: SessionId, peer: PeerKey, at: Timestamp) {
         let Pulse { heard, deposed, .. } = self.sessions.entry(session).or_default();
         let before = heard.get(&peer).copied();
-        if before.is_some_and(|before| before.at >= at) {
+        if before.is_some_and(|before| before >= at) {
             return;
         }
         deposed.remove(&peer);
-        heard.insert(peer, Heard { at, named: before.and_then(|before| before.named) });
+        heard.insert(peer, at);
         if let Some(before) = before {
-            self.heard.remove(&(before.at, session, peer));
+            self.heard.remove(&(before, session, peer));
         }
         self.heard.insert((at, session, peer));
-    }
-
-    /// A renewal as of that moment names a member: its host heard it.
-    pub(crate) fn name(&mut self, session: SessionId, peer: PeerKey, at: Timestamp) {
-        self.hear(session, peer, at);
-        if let Some(heard) = self.sessions.get_mut(&session).and_then(|pulse| pulse.heard.get_mut(&peer)) {
-            heard.named = Some(at);
-        }
     }
 
     /// As of when a renewal counts, where it does: not as of a moment to come, and not as of one that it was renewed at before. What is brought
@@ -186,7 +178,9 @@ impl Pulses {
     ) {
         let all = &mut self.sessions.entry(session).or_default().misses;
         match misses {
-            Misses::Yes => all.insert(peer, (epoch, now)),
+            Misses::Yes { silent } => {
+                all.insert(peer, Missed { epoch, at: now, heard: silent.map(|silent| now.back(silent)) })
+            }
             Misses::No => all.remove(&peer),
         };
     }
@@ -196,16 +190,16 @@ impl Pulses {
         let Some(pulse) = self.sessions.get_mut(&session) else { return };
         pulse.misses.remove(peer);
         pulse.deposed.remove(peer);
-        if let Some(heard) = pulse.heard.remove(peer) {
-            self.heard.remove(&(heard.at, session, *peer));
+        if let Some(at) = pulse.heard.remove(peer) {
+            self.heard.remove(&(at, session, *peer));
         }
     }
 
     /// A session is over.
     pub(crate) fn end(&mut self, session: SessionId) {
         let pulse = self.sessions.remove(&session).unwrap_or_default();
-        for (peer, heard) in pulse.heard {
-            self.heard.remove(&(heard.at, session, peer));
+        for (peer, at) in pulse.heard {
+            self.heard.remove(&(at, session, peer));
         }
     }
 
@@ -232,16 +226,18 @@ impl Pulses {
         let pulse = self.sessions.get(&session.id);
         let epoch = session.epoch();
         let host = session.grant.map(|grant| grant.host);
-        let says = |peer: &PeerKey| {
-            let said = pulse.and_then(|pulse| pulse.misses.get(peer));
-            said.is_some_and(|(of, at)| *of == epoch && now < *at + REPORT_LIFE)
-        };
+        let says = |peer: &PeerKey| pulse.is_some_and(|pulse| pulse.missed(peer, epoch, now).is_some());
         let pace = self.renewed(session.id, epoch).map_or(Pace::Usual, |renewed| renewed.pace);
         let is_silent = self.counts_from(session, now) + pace.patience() <= now;
         let misses =
             |peer: &&PeerKey| **peer == asks || if Some(**peer) == host { is_silent } else { says(peer) };
         let is_here = |peer: &&PeerKey| {
-            let is_heard = pulse.is_some_and(|pulse| pulse.is_here(session, peer, now));
+            let heard = pulse.and_then(|pulse| pulse.heard.get(*peer));
+            let is_deposed = pulse.is_some_and(|pulse| pulse.deposed.contains(*peer));
+            // Whoever was heard by its joining alone was let in by nobody yet, and has no host to miss.
+            let joined = session.members.get(*peer).map(|member| member.joined);
+            let is_in = heard.copied() > joined;
+            let is_heard = is_in && !is_deposed && heard.is_some_and(|at| now < *at + LEASE);
             **peer == asks || Some(**peer) == host || is_heard
         };
         Doubt {
@@ -250,28 +246,20 @@ impl Pulses {
         }
     }
 
-    /// Until when others come before that one: those whom the last host heard hold what it wrote, and whoever it did not hear may never have
-    /// obeyed it. They do as long as one of them is heard that can be host, and for two leases at most: it may not want to be. A host that heard less than half of those
-    /// who are here had acknowledged nothing, and of nobody it heard is anybody to wait.
+    /// Until when others come before that one: of those who miss the host whoever heard it last holds what it wrote, and whoever was cut off from it before may never have obeyed
+    /// it. They do as long as they say so and can be host, and for two leases at most: they may not want to be.
     pub(crate) fn others_first(&self, session: &Session, asks: PeerKey, now: Timestamp) -> Option<Timestamp> {
-        let Grant { host, at: granted, .. } = session.grant?;
-        let renewed = self.renewed(session.id, session.epoch())?.at;
         let pulse = self.sessions.get(&session.id)?;
-        let named = |peer: &PeerKey| pulse.heard.get(peer).filter(|heard| heard.named == Some(renewed));
-        let is_new = session.members.get(&asks).is_some_and(|member| renewed < member.joined + LET_IN);
-        if is_new || named(&asks).is_some() || renewed < granted + GATHERS {
-            return None;
-        }
-        let others = || session.members.iter().filter(|(peer, _)| **peer != host);
-        let here = others().filter(|(peer, _)| pulse.is_here(session, peer, now)).count() + 1;
-        let heard_by_host = others().filter_map(|(peer, _)| named(peer)).count() + 1;
-        if 2 * heard_by_host < here {
-            return None;
-        }
-        let can_be = others().filter(|(_, member)| member.can_be_host == CanBeHost::Yes);
-        let heard = can_be.filter_map(|(peer, _)| named(peer)).map(|heard| heard.at).max()?;
-        let until = (heard + LEASE).min(renewed + 2 * LEASE);
-        (now < until).then_some(until)
+        let missed = |peer: &PeerKey| pulse.missed(peer, session.epoch(), now);
+        let own = missed(&asks).and_then(|said| said.heard);
+        let came_later = |heard: Timestamp| own.is_none_or(|own| own + LATER < heard);
+        let can_be = session.members.iter().filter(|(_, member)| member.can_be_host == CanBeHost::Yes);
+        let first = can_be.filter_map(|(peer, _)| {
+            let said = missed(peer)?;
+            let heard = said.heard.filter(|heard| came_later(*heard))?;
+            Some((said.at + REPORT_LIFE).min(heard + 2 * LEASE))
+        });
+        first.max().filter(|until| now < *until)
     }
 
     /// From when on a host's lease counts: its last renewal, its grant, or the moment this leader began to listen. One that does

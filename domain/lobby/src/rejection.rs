@@ -103,8 +103,8 @@ pub enum Rejection {
         /// How long that is.
         again: Duration,
     },
-    /// The last host heard others, who are there, and not who asks.
-    #[error("members that the last host heard come first, for {} ms more at most: they hold what it wrote", again.as_millis())]
+    /// Others who miss the host heard it later than who asks.
+    #[error("members that heard the host later come first, for {} ms more at most: they hold what it wrote", again.as_millis())]
     OthersFirst {
         /// Until when, as far as is known.
         until: Timestamp,

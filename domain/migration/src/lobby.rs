@@ -117,6 +117,8 @@ pub enum Question {
     Misses {
         /// The newest it knows.
         epoch: Epoch,
+        /// How long ago it heard that host last as such; `None` where it never did. Of those who miss it whoever heard it last holds what it wrote.
+        silent: Option<Duration>,
     },
     /// This peer would be host of the epoch after this one.
     Claim {

@@ -96,7 +96,7 @@ fn observation() -> impl Strategy<Value = Observation> {
             session: id(session), epoch: Epoch(epoch), host: key(host), renewal: Renewal::Now(pace), hears: vec![],
         }),
         3 => (session(), 1..4_u32, peer()).prop_map(|(session, epoch, peer)| Observation::Misses {
-            session: id(session), epoch: Epoch(epoch), peer: key(peer), misses: Misses::Yes,
+            session: id(session), epoch: Epoch(epoch), peer: key(peer), misses: Misses::Yes { silent: None },
         }),
         1 => Just(Observation::Forgotten),
     ]

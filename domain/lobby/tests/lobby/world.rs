@@ -170,8 +170,13 @@ impl World {
     }
 
     pub fn misses(&mut self, session: SessionId, epoch: u32, peer: u8) {
+        self.misses_since(session, epoch, peer, None);
+    }
+
+    pub fn misses_since(&mut self, session: SessionId, epoch: u32, peer: u8, heard: Option<Timestamp>) {
         let (epoch, peer) = (Epoch(epoch), key(peer));
-        self.see(Observation::Misses { session, epoch, peer, misses: Misses::Yes });
+        let silent = heard.map(|heard| self.now.since(heard));
+        self.see(Observation::Misses { session, epoch, peer, misses: Misses::Yes { silent } });
     }
 
     /// The process dies and another replays what is durable; nothing soft is left.

@@ -13,6 +13,7 @@ use core::time::Duration;
 use mainstay_core::Timestamp;
 
 use crate::descent::Descent;
+use crate::lobby::LOBBY_LEASE;
 use crate::message::{Announcement, Beat, Body, Leads};
 use crate::session::reign::{Chain, Mandate, Phase, Reign};
 use crate::session::words::Output;
@@ -377,8 +378,9 @@ impl<G: Guards> Session<G> {
         let held_by_enough = held.min().unwrap_or(newest).min(newest);
         let goes_along = self.hands_on();
         // Whoever is silent may be about to have another host, under a lobby while this one's lease lasts, or has it as this one begins: there are others who hold
-        // nothing of this as soon as most of them are.
-        let is_heard_by_most = self.has_majority(now);
+        // nothing of this as soon as most of them are. Whom it has put out it counts no more, though its lobby may just be about to hear them: of a deaf host so much was lost.
+        let is_sure = self.line.parted.is_none_or(|parted| now >= parted + LOBBY_LEASE);
+        let is_heard_by_most = self.has_majority(now) && is_sure;
         let safe = self.as_host(|reign| {
             // What came while it had no majority counts once it has one.
             let rose = held_by_enough > reign.durable

@@ -168,6 +168,11 @@ impl<G: Guards> Session<G> {
         let mut members = self.roster.members.clone();
         members.retain(|peer, _| !leaving.contains(peer));
         if members != self.view().members {
+            let (all, heard) =
+                (self.view().members.len(), self.count_present(now, |peer| self.is_voter(*peer)));
+            if 2 * heard < all {
+                self.line.parted = Some(now);
+            }
             self.write_view(now, members);
         }
         leaving.iter().for_each(|peer| self.put_out(now, *peer));

@@ -28,8 +28,7 @@ use crate::{Epoch, Guard, Guards, PeerId};
 const RENEW_EVERY: Duration = Duration::from_secs(2);
 /// How often it does that hears one member or none.
 const RENEW_QUICKLY_EVERY: Duration = Duration::from_millis(500);
-/// How often it does while it has no answer: its lease bears five lost renewals then. And in its first two seconds: as it is made host
-/// it hears few, and the lobby is to know soon whom (`domain/lobby` has those come first who may be host after it).
+/// How often it does while it has no answer: its lease bears five lost renewals then.
 const RENEW_AGAIN: Duration = Duration::from_secs(1);
 /// How often a member says that it misses its host: a report counts for four times as long.
 const MISSES_EVERY: Duration = Duration::from_secs(1);
@@ -66,6 +65,8 @@ pub(super) struct Line {
     claimed: Option<Timestamp>,
     /// This peer stood still: from when, until when.
     stall: Option<(Timestamp, Timestamp)>,
+    /// When this host put out more than it heard, if it ever did: they may live, and be given another host.
+    pub(super) parted: Option<Timestamp>,
     /// Whether the lobby's sessions move, as it told this peer last; without a lobby they do.
     supports: Support,
     /// What members have brought for this host, or this member for its own.
@@ -89,6 +90,7 @@ impl Line {
             beat: None,
             claimed: None,
             stall: None,
+            parted: None,
             supports: Support::Supported,
             bearing: Bearing::default(),
         }
@@ -164,19 +166,11 @@ impl<G: Guards> Session<G> {
             return;
         }
         let epoch = self.ballot.epoch();
-        let mut every = MISSES_EVERY;
         let beat = match &self.leadership {
             Leadership::Reigns(reign) if self.fork.is_none() => {
                 // Hosts that were given up go as soon as they are silent, or say so: they miss nobody.
                 let others = self.hears(now).filter(|peer| !reign.remove.contains(peer)).count();
-                let pace = if others > 1 { Pace::Usual } else { Pace::Quick };
-                let is_urgent = self.line.waits() || now < reign.since + RENEW_EVERY;
-                every = match pace {
-                    Pace::Quick => RENEW_QUICKLY_EVERY,
-                    Pace::Usual if is_urgent => RENEW_AGAIN,
-                    Pace::Usual => RENEW_EVERY,
-                };
-                Beat::Renews(epoch, pace)
+                Beat::Renews(epoch, if others > 1 { Pace::Usual } else { Pace::Quick })
             }
             Leadership::Doubts(_) => Beat::Misses(epoch),
             Leadership::Vacant(_) if self.has_lost_host() => Beat::Misses(epoch),
@@ -189,13 +183,19 @@ impl<G: Guards> Session<G> {
         if matches!(beat, Beat::Renews(..)) {
             self.keep_bearers(now);
         }
+        let every = match beat {
+            Beat::Renews(_, Pace::Quick) => RENEW_QUICKLY_EVERY,
+            Beat::Renews(_, Pace::Usual) if self.line.waits.is_some() => RENEW_AGAIN,
+            Beat::Renews(_, Pace::Usual) => RENEW_EVERY,
+            Beat::Misses(_) => MISSES_EVERY,
+        };
         if self.line.beat.is_some_and(|(at, before)| before == beat && now < at + every) {
             return;
         }
         self.line.beat = Some((now, beat));
         let question = match beat {
             Beat::Renews(epoch, pace) => Question::Renew { epoch, pace, hears: self.heard(now) },
-            Beat::Misses(epoch) => Question::Misses { epoch },
+            Beat::Misses(epoch) => Question::Misses { epoch, silent: self.silence_of_host(now) },
         };
         self.ask_lobby(now, question);
     }
@@ -310,6 +310,12 @@ impl<G: Guards> Session<G> {
         self.line.asked = now;
         self.line.waits.get_or_insert(now);
         self.outputs.push(Output::AskLobby { asked: now, question });
+    }
+
+    /// How long ago the certified host was heard as such. A lobby may have told of one that never was.
+    fn silence_of_host(&self, now: Timestamp) -> Option<Duration> {
+        let contact = self.contacts.get(&self.ballot.host())?;
+        (contact.told.epoch >= self.ballot.epoch()).then(|| contact.rhythm.silence(now))
     }
 
     /// Asks to be host of the next epoch, or to make another host of it.

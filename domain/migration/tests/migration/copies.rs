@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Input, NatType, Output, StateId, WithoutMajority};
+use mainstay_migration::{Epoch, Input, NatType, Output, Stamp, StateId, WithoutMajority};
 
+use crate::joins::step_until;
 use crate::net::{Net, peer};
 
 fn acknowledged(net: &Net) -> usize {
@@ -23,6 +24,34 @@ fn a_host_of_a_lobby_that_hears_nobody_acknowledges_nothing() {
     let before = acknowledged(&net);
     net.run(Duration::from_secs(4));
     assert_eq!(acknowledged(&net), before);
+}
+
+/// Nor once it has put them all out: they hear it, so nobody misses it, until they are. As soon as they do another is host, and knows nothing of what this one said was safe.
+#[test]
+fn a_host_of_a_lobby_that_is_deaf_acknowledges_nothing_after_it_has_put_all_out() {
+    let mut net = Net::under_lobby(4, WithoutMajority::Fork);
+    net.run(Duration::from_secs(2));
+    net.cut.extend([2, 3, 4].map(|id| (peer(id), peer(1))));
+    net.run(Duration::from_millis(300));
+    let before = acknowledged(&net);
+    net.run(Duration::from_millis(5_500));
+    assert_eq!(net.session(peer(1)).view().members.len(), 1, "all are put out");
+    step_until(&mut net, |net| net.session(peer(1)).stamp() > Stamp::certified(Epoch::FIRST));
+    assert_eq!(acknowledged(&net), before);
+}
+
+/// Where they are dead it goes on alone, and what it does is safe as soon as nobody can have another host.
+#[test]
+fn a_host_whose_members_all_died_at_once_acknowledges_again_after_a_lease() {
+    let mut net = Net::under_lobby(4, WithoutMajority::Fork);
+    net.run(Duration::from_secs(2));
+    [2, 3, 4].into_iter().for_each(|id| net.kill(peer(id)));
+    net.run(Duration::from_millis(300));
+    let before = acknowledged(&net);
+    net.run(Duration::from_secs(10));
+    assert_eq!(acknowledged(&net), before);
+    net.run(Duration::from_secs(2));
+    assert!(acknowledged(&net) > before);
 }
 
 /// A copy that nobody keeps up takes the game back by as much as it is old, where all are lost who hold a newer one: whoever is no standby any more forgets it.

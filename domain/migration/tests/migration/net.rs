@@ -168,7 +168,7 @@ impl Lobby {
                 self.receipts.push(receipt.clone());
                 return Some(Ruling::Counted(receipt));
             }
-            Question::Misses { epoch } => {
+            Question::Misses { epoch, silent: _ } => {
                 self.missed_by.insert(from);
                 if self.stays && now >= self.renewed + LEASE {
                     return Some(Ruling::Stays);

@@ -357,7 +357,7 @@ mod tests {
         let lobby = Box::new(Away { asked, back, heard: heard_in });
         let (line, thread) = Line::start(SessionId(1), lobby, brought, Clock::new()).unwrap();
         for _ in 0..20 {
-            line.ask(Timestamp::EPOCH, Question::Misses { epoch: Epoch::FIRST });
+            line.ask(Timestamp::EPOCH, Question::Misses { epoch: Epoch::FIRST, silent: None });
         }
         is_asked.recv().unwrap();
         let seen_as = SocketAddr::from(([192, 0, 2, 1], 5_555));
@@ -402,8 +402,8 @@ mod tests {
         let lobby = Box::new(Away { asked, back, heard });
         let (line, thread) = Line::start(SessionId(1), lobby, brought, clock).unwrap();
         line.ask(Timestamp::EPOCH, Question::Claim { epoch: Epoch::FIRST });
-        line.ask(clock.now(), Question::Misses { epoch: Epoch::FIRST });
-        assert_eq!(is_asked.recv().unwrap(), Question::Misses { epoch: Epoch::FIRST });
+        line.ask(clock.now(), Question::Misses { epoch: Epoch::FIRST, silent: None });
+        assert_eq!(is_asked.recv().unwrap(), Question::Misses { epoch: Epoch::FIRST, silent: None });
         drop(line);
         thread.join().unwrap();
         assert!(is_asked.recv().is_err());

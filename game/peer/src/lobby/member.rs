@@ -318,8 +318,10 @@ impl Lobby for Member {
                 self.beat(&BeatRequest { epoch: epoch.0, hears, pace, ..BeatRequest::default() })
             }
             Question::Bring { epoch, renewal, hears } => self.bring(*epoch, renewal, hears),
-            Question::Misses { epoch } => {
-                self.beat(&BeatRequest { epoch: epoch.0, misses_host: true, ..BeatRequest::default() })
+            Question::Misses { epoch, silent } => {
+                let silent_ms = silent.map(|silent| u64::try_from(silent.as_millis()).unwrap_or(u64::MAX));
+                let epoch = epoch.0;
+                self.beat(&BeatRequest { epoch, misses_host: true, silent_ms, ..BeatRequest::default() })
             }
             Question::Claim { epoch } => self.claim(*epoch, None),
             Question::HandOver { epoch, to } => {

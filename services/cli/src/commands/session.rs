@@ -61,10 +61,14 @@ const ID_DIGITS: usize = 32;
 
 /// The key of a member. Whoever is no member any more can be thrown out by its key alone.
 fn key_of(client: &Client, session: &str, peer: &str) -> Result<String, Failure> {
-    let is_id =
-        (ID_DIGITS_MIN..=ID_DIGITS).contains(&peer.len()) && peer.bytes().all(|it| it.is_ascii_hexdigit());
-    if !is_id {
+    if peer.len() > ID_DIGITS || !peer.bytes().all(|it| it.is_ascii_hexdigit()) {
         return Ok(peer.to_owned());
+    }
+    if peer.len() < ID_DIGITS_MIN {
+        let what = format!("`{peer}` is too little of a member's id");
+        let fix =
+            format!("write {ID_DIGITS_MIN} digits of it or more: mainstay session candidates {session}");
+        return Err(Failure::new(Exit::Usage, "MS-U064", what).fix(fix));
     }
     let known = client.get(&path(session))?;
     let members = known["members"].as_array().into_iter().flatten();

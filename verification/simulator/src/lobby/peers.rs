@@ -230,9 +230,9 @@ impl World {
             return self.asks(number, Ask::Command(Command::Leave { session, peer: key }));
         }
         let is_wrong = self.busy && self.random.chance(30_000);
-        let misses = if lives && !is_wrong { Misses::No } else { Misses::Yes };
+        let misses = if lives && !is_wrong { Misses::No } else { Misses::Yes { silent: None } };
         self.asks(number, Ask::Beat { session, epoch, says: Says::Follows(misses) });
-        if misses == Misses::Yes {
+        if misses != Misses::No {
             let as_of = known.as_of(self.now);
             self.asks(number, Ask::Command(Command::Claim { session, expected: epoch, by: key, as_of }));
         }

@@ -305,8 +305,9 @@ impl<G: Guards> World<G> {
                 self.notes(epoch, Observation::Renewed { session, epoch, host, renewal, hears })
             }
             Question::Bring { epoch, renewal, hears } => self.takes_brought(peer, *epoch, renewal, hears),
-            Question::Misses { epoch } => {
-                let (peer, epoch, misses) = (key(peer), lobby::Epoch(epoch.0), Misses::Yes);
+            Question::Misses { epoch, silent } => {
+                let (peer, epoch) = (key(peer), lobby::Epoch(epoch.0));
+                let misses = Misses::Yes { silent: *silent };
                 let noted = self.notes(epoch, Observation::Misses { session, epoch, peer, misses });
                 let known = self.lobby.rules.session(session).ok()?;
                 let goes_on = self.lobby.rules.goes_on(known, self.lobby_time()).is_ok();

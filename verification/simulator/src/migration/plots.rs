@@ -172,7 +172,7 @@ impl<G: Guards> World<G> {
         }
         let epoch = match question {
             Question::Renew { epoch, .. } => *epoch,
-            Question::Misses { epoch } | Question::Claim { epoch } | Question::HandOver { epoch, .. } => {
+            Question::Misses { epoch, .. } | Question::Claim { epoch } | Question::HandOver { epoch, .. } => {
                 epoch.next()
             }
             Question::Bring { .. } => return,

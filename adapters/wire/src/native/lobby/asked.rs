@@ -129,6 +129,9 @@ pub struct BeatRequest {
     /// Of a member: that it misses the host of that epoch.
     #[serde(default)]
     pub misses_host: bool,
+    /// Of a member that misses it: how many milliseconds ago it heard it last as host of that epoch. Left out: it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_ms: Option<u64>,
     /// What the host of that epoch, which does not reach the lobby, asked it to bring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relayed: Option<RelayedRenewal>,

@@ -1,6 +1,7 @@
 //! `/v1/sessions/{session}/beats`: signs of life, written nowhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::body::Bytes;
@@ -91,7 +92,8 @@ fn observed(
         let (renewal, hears) = (Renewal::Now(asked.pace.into()), heard(asked)?);
         return Ok(vec![Observation::Renewed { session, epoch, host: peer, renewal, hears }]);
     }
-    let misses = if asked.misses_host { Misses::Yes } else { Misses::No };
+    let silent = asked.silent_ms.map(Duration::from_millis);
+    let misses = if asked.misses_host { Misses::Yes { silent } } else { Misses::No };
     let misses = Observation::Misses { session, epoch, peer, misses };
     let (Some(host), Some(relayed)) = (host, &asked.relayed) else { return Ok(vec![misses]) };
     let renewal = brought(session, epoch, host, relayed)?;
