@@ -16,6 +16,8 @@ pub const CLAIM_LIFE: Duration = Duration::from_secs(3);
 pub const REPORT_LIFE: Duration = Duration::from_secs(4);
 /// How much later than another a member has to have heard its host to come before it: of those who hear the same host none misses ten of its beats.
 pub(crate) const LATER: Duration = Duration::from_secs(1);
+/// How long after a renewal did not come whoever was with the host has to say that it misses it: it does after 0.8 s, and says so every second.
+pub(crate) const SAY_SO: Duration = Duration::from_secs(2);
 /// A member of whom nothing was heard for so long, neither by itself nor by its host, is lost. It may come again.
 pub const SILENCE: Duration = Duration::from_secs(30);
 /// How long seats that a match filled are kept for players who have not come.

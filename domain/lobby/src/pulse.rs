@@ -6,8 +6,8 @@ use mainstay_core::{SessionId, Timestamp};
 
 use crate::command::{Misses, Pace, Renewal};
 use crate::id::{Epoch, PeerKey};
-use crate::limits::{LATER, LEASE, REPORT_LIFE, SILENCE};
-use crate::session::{CanBeHost, Session};
+use crate::limits::{LATER, LEASE, REPORT_LIFE, SAY_SO, SILENCE};
+use crate::session::{CanBeHost, Member, Session};
 use crate::tally::{Cause, Tally};
 
 /// How a host's lease stands.
@@ -247,19 +247,34 @@ impl Pulses {
     }
 
     /// Until when others come before that one: of those who miss the host whoever heard it last holds what it wrote, and whoever was cut off from it before may never have obeyed
-    /// it. They do as long as they say so and can be host, and for two leases at most: they may not want to be.
+    /// it. They do as long as they say so and can be host, and for two leases at most: they may not want to be. Who was not with a host at its last renewal, and finds the next one
+    /// overdue, leaves them a moment to say so.
     pub(crate) fn others_first(&self, session: &Session, asks: PeerKey, now: Timestamp) -> Option<Timestamp> {
         let pulse = self.sessions.get(&session.id)?;
         let missed = |peer: &PeerKey| pulse.missed(peer, session.epoch(), now);
         let own = missed(&asks).and_then(|said| said.heard);
         let came_later = |heard: Timestamp| own.is_none_or(|own| own + LATER < heard);
-        let can_be = session.members.iter().filter(|(_, member)| member.can_be_host == CanBeHost::Yes);
-        let first = can_be.filter_map(|(peer, _)| {
+        let host = session.grant.map(|grant| grant.host);
+        let others = || {
+            let can_be = |(peer, member): &(&PeerKey, &Member)| {
+                **peer != asks && Some(**peer) != host && member.can_be_host == CanBeHost::Yes
+            };
+            session.members.iter().filter(can_be).map(|(peer, _)| peer)
+        };
+        let first = others().filter_map(|peer| {
             let said = missed(peer)?;
             let heard = said.heard.filter(|heard| came_later(*heard))?;
             Some((said.at + REPORT_LIFE).min(heard + 2 * LEASE))
         });
-        first.max().filter(|until| now < *until)
+        let may_say_so = |peer: &PeerKey| {
+            missed(peer).is_none() && pulse.heard.get(peer).is_some_and(|heard| now < *heard + LEASE)
+        };
+        let renewed = self.renewed(session.id, session.epoch());
+        let overdue = renewed
+            .filter(|renewed| came_later(renewed.at) && others().any(may_say_so))
+            .map(|renewed| renewed.at + renewed.pace.every())
+            .filter(|due| now >= *due);
+        first.chain(overdue.map(|due| due + SAY_SO)).max().filter(|until| now < *until)
     }
 
     /// From when on a host's lease counts: its last renewal, its grant, or the moment this leader began to listen. One that does

@@ -579,3 +579,39 @@ fn whoever_heard_the_host_last_waits_for_nobody() {
         assert_eq!(told(world.claim(id(1), 2, 2)).grant.unwrap().host, key(2));
     }
 }
+
+/// A host that hears one member counts as silent after a second, and that member says a moment later that it misses it: two who were cut off had the session by then.
+#[test]
+fn whoever_was_not_with_a_host_that_falls_silent_leaves_others_a_moment_to_say_that_they_were() {
+    let mut world = three(Settings::of_size(8));
+    world.join(id(1), 4).unwrap();
+    world.pass(LEASE);
+    world.claim(id(1), 1, 3).unwrap();
+    world.pass(Duration::from_secs(5));
+    let (session, host, hears) = (id(1), key(3), vec![key(4)]);
+    let renewal = Renewal::Now(Pace::Quick);
+    world.see(Observation::Renewed { session, epoch: Epoch(2), host, renewal, hears });
+    let died = world.now;
+    world.pass(Duration::from_millis(1_100));
+    [1, 2].into_iter().for_each(|peer| world.misses(id(1), 2, peer));
+    let Err(Rejection::OthersFirst { until, .. }) = world.claim(id(1), 2, 1) else { panic!("4 may live") };
+    assert_eq!(until, died + Pace::Quick.every() + Duration::from_secs(2));
+    world.misses_since(id(1), 2, 4, Some(died));
+    assert!(matches!(world.claim(id(1), 2, 1), Err(Rejection::OthersFirst { .. })));
+    assert_eq!(told(world.claim(id(1), 2, 4)).grant.unwrap().host, key(4));
+}
+
+/// A host that renews is missed by most: they wait for nobody, though it is heard by the lobby later than by them.
+#[test]
+fn most_of_a_session_wait_for_nobody_where_their_host_lives_apart_from_them() {
+    let mut world = three(Settings::of_size(8));
+    world.join(id(1), 4).unwrap();
+    world.pass(LEASE);
+    world.renew(id(1), 1, 1);
+    let heard = world.now;
+    world.pass(Duration::from_millis(1_900));
+    world.renew(id(1), 1, 1);
+    world.pass(Duration::from_millis(1_900));
+    [2, 3, 4].into_iter().for_each(|peer| world.misses_since(id(1), 1, peer, Some(heard)));
+    assert_eq!(told(world.claim(id(1), 1, 2)).grant.unwrap().host, key(2));
+}
