@@ -70,7 +70,8 @@ fn whose_link_was_made_anew_is_expected_by_all() {
     assert_eq!(next_by_all(&net), [Some(peer(2)); 5]);
 }
 
-/// "each client will have a hint for each peer connected client": of whom it has no link to, it shows none.
+/// "The host will have a hint for every client in the game (excluding themselves), and each client will have a hint for each peer connected client (excluding
+/// themselves and the host)." Of whom it has no link to, it shows none.
 #[test]
 fn a_client_shows_the_hints_of_those_it_has_a_link_to() {
     let mut net = Net::of(4);
