@@ -223,7 +223,9 @@ fn voters_that_hold<G: Guards>(world: &World<G>, host: PeerId, state: StateId) -
         let obeyed = world.oracle.obeyed.get(id);
         let has_come = obeyed.is_some_and(|obeyed| world.now > obeyed + GIVEN_WITHIN);
         let has_just_come = obeyed.is_some_and(|obeyed| world.now < obeyed + ASKED_FOR);
-        let has_voted = world.oracle.elections.has_voted(*id, host, of_host.stamp().epoch);
+        // They may have voted for it before another was host, and it hears so as it thaws.
+        let epoch = of_host.stamp().epoch;
+        let has_voted = state.stamp.epoch < epoch && world.oracle.elections.has_voted(*id, host, epoch);
         let is_liar = world.forger.is_some_and(|forger| forger.peer == *id);
         // Whoever it has let in itself came as it had gone on.
         let was_there = of_host.roster().members.get(id).is_some_and(|it| it.stamp < state.stamp);
