@@ -103,7 +103,7 @@ impl<G: Guards> World<G> {
         }
     }
 
-    pub(super) fn lobby_time(&self) -> Timestamp {
+    fn lobby_time(&self) -> Timestamp {
         let gained = i128::from(self.now) * i128::from(self.lobby.skew) / 1_000_000;
         let counted = self.now.saturating_add_signed(i64::try_from(gained).unwrap_or_default());
         Timestamp::from_unix_ms(BEGIN_MS + counted / 1_000)

@@ -17,8 +17,6 @@ const WITH_IT: Micros = 6_000_000;
 const REACHED_WITHIN: Micros = 1_000_000;
 /// How long after its end the law judges: who was with it is heard by then, without a word of its own.
 const AFTER: Micros = 3_000_000;
-/// How long before who asks has come to the lobby, in milliseconds: longer than it takes who has just come for new.
-const CAME: u64 = 6_000;
 
 /// The lobby makes one host who has asked for it, after that one.
 pub(in super::super) fn grants<G: Guards>(
@@ -45,11 +43,7 @@ pub(in super::super) fn grants<G: Guards>(
         let was_reached = reached(*id).is_some_and(|last| last + REACHED_WITHIN > died);
         obeys && obeyed && is_well && can_be && was_reached && was_well(*id, host) && was_well(*id, LOBBY)
     };
-    let was_apart = |id: &PeerId| {
-        let came = world.lobby_member(*id).map(|member| member.joined.unix_ms());
-        came.is_some_and(|came| came + CAME < world.lobby_time().unix_ms())
-            && reached(*id).is_none_or(|last| last < since)
-    };
+    let was_apart = |id: &PeerId| reached(*id).is_none_or(|last| last < since);
     let others: Vec<PeerId> = world.running().into_iter().filter(|id| *id != host).collect();
     let first: Vec<PeerId> = others.iter().copied().filter(was_with_it).collect();
     // Who is with fewer acknowledges nothing, and the others take over from it as fast as they can.
