@@ -247,14 +247,15 @@ impl Pulses {
     }
 
     /// Until when others come before that one: of those who miss the host whoever heard it last holds what it wrote, and whoever was cut off from it before may never have obeyed
-    /// it. They do as long as they say so and can be host, and for two leases at most: they may not want to be. Who was not with a host at its last renewal, and finds the next one
-    /// overdue, leaves them a moment to say so.
+    /// it. They do as long as they say so and can be host, and for two leases at most: they may not want to be. No host plays on for more than a lease after its last renewal, so
+    /// nobody has heard one later, whatever it says. Who was not with a host at its last renewal, and finds the next one overdue, leaves them a moment to say so.
     pub(crate) fn others_first(&self, session: &Session, asks: PeerKey, now: Timestamp) -> Option<Timestamp> {
         let pulse = self.sessions.get(&session.id)?;
         let missed = |peer: &PeerKey| pulse.missed(peer, session.epoch(), now);
         let own = missed(&asks).and_then(|said| said.heard);
         let came_later = |heard: Timestamp| own.is_none_or(|own| own + LATER < heard);
         let host = session.grant.map(|grant| grant.host);
+        let last = self.counts_from(session, now) + LEASE;
         let others = || {
             let can_be = |(peer, member): &(&PeerKey, &Member)| {
                 **peer != asks && Some(**peer) != host && member.can_be_host == CanBeHost::Yes
@@ -264,7 +265,7 @@ impl Pulses {
         let first = others().filter_map(|peer| {
             let said = missed(peer)?;
             let heard = said.heard.filter(|heard| came_later(*heard))?;
-            Some((said.at + REPORT_LIFE).min(heard + 2 * LEASE))
+            Some((said.at + REPORT_LIFE).min(heard.min(last) + 2 * LEASE))
         });
         let may_say_so = |peer: &PeerKey| {
             missed(peer).is_none() && pulse.heard.get(peer).is_some_and(|heard| now < *heard + LEASE)

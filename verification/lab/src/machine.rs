@@ -80,7 +80,8 @@ impl Machine {
     fn start(base: &Base, disk: &Path, console: &Path, scenario: &Scenario) -> Result<Self, LabError> {
         let failed = |how: String| LabError::Program { program: "qemu-system-x86_64".to_owned(), how };
         // QEMU empties the file once it has begun: until then the words of the start before would be taken for this one's.
-        fs::write(console, "").map_err(|error| failed(format!("has no console {}: {error}", console.display())))?;
+        fs::write(console, "")
+            .map_err(|error| failed(format!("has no console {}: {error}", console.display())))?;
         // The host page cache keeps what QEMU has written, whether it syncs or not, and outlives QEMU: `unsafe` spares the
         // host's disk and changes nothing of what a guest finds after a cut.
         let drive = format!("if=none,id=disk,format=raw,cache=unsafe,file={}", disk.display());

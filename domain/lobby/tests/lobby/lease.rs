@@ -560,6 +560,26 @@ fn whoever_heard_the_host_later_comes_first() {
     }
 }
 
+/// A member that says again and again that it has just heard a host which renewed nothing for three leases, and claims nothing, does not keep the session from all others.
+#[test]
+fn whoever_always_has_just_heard_a_dead_host_ends_nothing() {
+    let mut world = three(Settings::of_size(8));
+    world.renew(id(1), 1, 1);
+    let died = world.now;
+    world.pass(Duration::from_secs(1));
+    let made = loop {
+        world.pass(Duration::from_millis(500));
+        world.misses_since(id(1), 1, 2, Some(died));
+        world.misses_since(id(1), 1, 3, Some(world.now));
+        let since = world.now.since(died);
+        match world.claim(id(1), 1, 2) {
+            Ok(_) => break since,
+            Err(refused) => assert!(since < 3 * LEASE, "{refused:?} after {since:?}"),
+        }
+    };
+    assert!(made > LEASE, "it is believed for a while: {made:?}");
+}
+
 /// Whoever heard it last gets it as soon as enough miss its host; also where the lobby was away meanwhile, and knows nothing of who was heard by that.
 #[test]
 fn whoever_heard_the_host_last_waits_for_nobody() {
