@@ -255,8 +255,8 @@ impl Stages {
     }
 
     /// The new host is lost, too. Seed 000: "the host migration internal state machine will go back to OnDisconnectClient()
-    /// after this method, not OnInitiate()". Before a role was played nobody has to be told. `false` where it is too late:
-    /// what is lost then is the next migration's.
+    /// after this method, not OnInitiate()". Before there is one, nobody has left, and before `OnDisconnectClient` there is nothing to go back to. `false`
+    /// where it is too late: what is lost then is the next migration's.
     pub fn lose(&mut self, now: Timestamp) -> bool {
         if self.failure.is_some() || self.is_ending() {
             return false;
@@ -265,16 +265,19 @@ impl Stages {
         if self.role.take().is_none() {
             return true;
         }
-        let played = match self.at {
-            At::Calling(Stage::DemoteToClient | Stage::PromoteToServer | Stage::ReconnectClient)
-            | At::Settling => true,
+        let goes_back = match self.at {
             At::Calling(
-                Stage::Initiate | Stage::DisconnectClient | Stage::Reset | Stage::Finalise | Stage::Terminate,
+                Stage::DisconnectClient
+                | Stage::DemoteToClient
+                | Stage::PromoteToServer
+                | Stage::ReconnectClient,
             )
             | At::Electing
+            | At::Settling => true,
+            At::Calling(Stage::Initiate | Stage::Reset | Stage::Finalise | Stage::Terminate)
             | At::Complete => false,
         };
-        if played {
+        if goes_back {
             self.resets += 1;
             self.enter(now, Stage::Reset);
         }

@@ -50,6 +50,10 @@ impl Host {
         Ok((Self { namespace, address, place }, device))
     }
 
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// The address others of the network see it by: its own, or its router's.
     #[must_use]
     pub const fn address(&self) -> Ipv4Addr {

@@ -3,7 +3,7 @@
 //!
 //! Every [`Host`] is a network namespace with a TUN device; behind a [`nat`] there is a router's namespace in between. One
 //! thread, the carrier, reads every packet that leaves a host, looks up the [`mod@line`] it would take, and writes it to the
-//! host it is for when its time has come. Nothing here knows what the packets hold.
+//! host it is for when its time has come. Nothing here knows what the packets hold. Lines are cut there; a host's own filter, which nftables is, cuts what comes to it.
 //!
 //! It needs Linux, root, iproute2, nftables for NAT, and `/dev/net/tun`; where one of them is not to be had,
 //! [`Network::new`] says so, and the caller skips loudly. Namespaces that a killed process left behind are removed by the next
@@ -14,6 +14,7 @@
 
 mod carrier;
 mod failure;
+mod filter;
 mod host;
 pub mod line;
 mod names;

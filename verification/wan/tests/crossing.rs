@@ -62,6 +62,24 @@ fn a_line_takes_its_time_and_a_cut_one_takes_nothing() {
     assert_eq!(network.counts().lost, 1);
 }
 
+/// A host's own filter drops what comes, and nothing of what it sends.
+#[test]
+fn a_deaf_host_is_heard() {
+    let Some(network) = network(&[Place::Public; 2], Line::CABLE) else { return };
+    let sockets: Vec<UdpSocket> = network.hosts().iter().map(socket).collect();
+    // Said twice, it is as deaf.
+    (0..2).for_each(|_| network.host(0).deafen().unwrap());
+    sockets[1].send_to(b"to a deaf one", at(network.host(0))).unwrap();
+    while network.counts().delivered == 0 {
+        std::thread::yield_now();
+    }
+    sockets[0].send_to(b"of a deaf one", at(network.host(1))).unwrap();
+    assert_eq!(hears(&sockets[1]).0, b"of a deaf one");
+    (0..2).for_each(|_| network.host(0).hear().unwrap());
+    sockets[1].send_to(b"to one that hears", at(network.host(0))).unwrap();
+    assert_eq!(hears(&sockets[0]).0, b"to one that hears");
+}
+
 #[test]
 fn of_a_thousand_packets_so_many_are_lost_and_others_overtake() {
     let line = Line::CABLE.losing(100).shaken(Duration::from_millis(5));

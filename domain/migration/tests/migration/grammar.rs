@@ -49,7 +49,13 @@ pub fn follows(before: Option<Stage>, next: Stage) -> bool {
         Stage::Finalise => before == Some(Stage::ReconnectClient),
         Stage::Reset => matches!(
             before,
-            Some(Stage::DemoteToClient | Stage::PromoteToServer | Stage::ReconnectClient | Stage::Reset)
+            Some(
+                Stage::DisconnectClient
+                    | Stage::DemoteToClient
+                    | Stage::PromoteToServer
+                    | Stage::ReconnectClient
+                    | Stage::Reset
+            )
         ),
         Stage::Terminate => before != Some(Stage::Terminate),
     }

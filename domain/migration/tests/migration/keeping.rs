@@ -37,7 +37,7 @@ pub struct Keeping {
 impl Keeping {
     /// Looks at what was told since.
     pub fn judge(&mut self, net: &Net, running: &[PeerId]) -> Result<(), TestCaseError> {
-        if !net.cut.is_empty() || !net.frozen.is_empty() {
+        if !net.cut.is_empty() || !net.frozen.is_empty() || net.weather.percent > 0 {
             self.troubled = Some(net.now);
         }
         let is_calm = self.troubled.is_none_or(|troubled| net.now >= troubled + TOGETHER);

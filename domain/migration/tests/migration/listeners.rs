@@ -225,14 +225,31 @@ fn the_budget_goes_on_through_resets() {
     assert!(calls.iter().all(|call| call.stage == Stage::Terminate));
 }
 
-/// A new host that is lost before anybody was told of a role is no reset.
+/// "called when the anticipated new host leaves part way through the host migration process": once there is one, and as soon as there is something to go back to.
 #[test]
-fn before_a_role_nobody_is_told() {
+fn a_new_host_that_leaves_before_a_role_is_played_resets_what_was_called() {
+    // Not while `OnInitiate` runs, for what comes next is called all the same.
     let mut stages = two();
-    finish(&mut stages, at(0));
+    assert_eq!(stages.advance(at(0), BUDGET)[0].stage, Stage::Initiate);
     stages.elected(Role::Client);
     assert!(stages.lose(at(1)));
+    assert_eq!((stages.stage(), stages.resets()), (Some(Stage::Initiate), 0));
+
+    // A listener still disconnects.
+    let mut stages = two();
+    for call in stages.advance(at(0), BUDGET) {
+        answer(&mut stages, at(0), &call, &Answer::Done);
+    }
+    assert_eq!(stages.advance(at(0), BUDGET)[0].stage, Stage::DisconnectClient);
+    stages.elected(Role::Client);
+    assert!(stages.lose(at(1)));
+    let (reset, again) = (Stage::Reset, Stage::DisconnectClient);
+    assert_eq!(finish(&mut stages, at(1)), [reset, reset, again, again]);
+    assert_eq!(stages.resets(), 1);
+
+    // The one that leaves had been elected by nobody yet.
+    assert!(stages.lose(at(2)));
     stages.elected(Role::Host);
     assert_eq!(finish(&mut stages, at(2))[0], Stage::PromoteToServer);
-    assert_eq!(stages.resets(), 0);
+    assert_eq!(stages.resets(), 1);
 }

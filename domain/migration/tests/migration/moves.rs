@@ -344,6 +344,23 @@ fn without_automatic_migration_the_session_ends_with_its_host() {
     }
 }
 
+/// "This can be used to guard sections of code when you don't want host migration to occur, but you still want the facility to be supported": turned on again by the end of the
+/// section, the session moves as if nothing had been.
+#[test]
+fn a_section_that_was_guarded_leaves_the_session_as_it_was() {
+    let mut net = Net::of(3);
+    for value in ["0", "1"] {
+        [2, 3].into_iter().for_each(|id| net.set(peer(id), "net_automigrate_host", value));
+        net.run(Duration::from_secs(1));
+    }
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    assert_eq!(net.host(), peer(2));
+    for id in [2, 3] {
+        assert_eq!(net.stages(peer(id)).last(), Some(&Stage::Finalise));
+    }
+}
+
 /// Whoever does not go along votes all the same: of four with two such the others are certified, once at least.
 #[test]
 fn who_does_not_go_along_leaves_the_others_its_vote() {

@@ -61,6 +61,7 @@ pub struct Net {
     /// Games give what a test has them give, and nothing by themselves.
     pub idle: bool,
     pub travels: Travels,
+    pub weather: Weather,
     /// What every listener answers.
     pub answers: Answer,
     /// How many messages were sent.
@@ -70,6 +71,49 @@ pub struct Net {
     pub config: Config,
     pub lobby: Lobby,
     questions: VecDeque<(Timestamp, PeerId, Question)>,
+}
+
+/// What becomes of messages: some are lost, come twice, or so late that others overtake them. Drawn from a number that goes on, so each life is the same again.
+#[derive(Debug, Clone, Copy)]
+pub struct Weather {
+    /// How many of a hundred meet each of the three.
+    pub percent: u64,
+    drawn: u64,
+}
+
+impl Default for Weather {
+    fn default() -> Self {
+        Self { percent: 0, drawn: 0x9e37_79b9_7f4a_7c15 }
+    }
+}
+
+impl Weather {
+    /// The longest that one is late: as a queue of a home router holds it.
+    const SPIKE_MS: u64 = 300;
+
+    /// By how much each copy of a message is late that comes.
+    fn copies(&mut self) -> Vec<Duration> {
+        if self.percent == 0 {
+            return vec![Duration::ZERO];
+        }
+        let is_lost = self.draw(100) < self.percent;
+        let comes_twice = self.draw(100) < self.percent;
+        let count = usize::from(!is_lost) + usize::from(comes_twice);
+        (0..count)
+            .map(|_| {
+                let is_late = self.draw(100) < self.percent;
+                Duration::from_millis(if is_late { self.draw(Self::SPIKE_MS) } else { 0 })
+            })
+            .collect()
+    }
+
+    /// Marsaglia's xorshift, of 64 bits.
+    fn draw(&mut self, below: u64) -> u64 {
+        self.drawn ^= self.drawn << 13;
+        self.drawn ^= self.drawn >> 7;
+        self.drawn ^= self.drawn << 17;
+        self.drawn % below
+    }
 }
 
 /// For how long a host may be silent that renews its lease every two seconds.
@@ -335,6 +379,7 @@ impl Net {
             stepped: now,
             idle: false,
             travels: |_| WAY,
+            weather: Weather::default(),
             sent: 0,
             answers: Answer::Done,
             claims: 0,
@@ -567,9 +612,12 @@ impl Net {
             {
                 self.sent += 1;
                 self.claims += usize::from(matches!(message.body, Body::Claim(_)));
-                let at = self.now + (self.travels)(&message.body);
-                let after = self.under_way.partition_point(|(due, ..)| *due <= at);
-                self.under_way.insert(after, (at, from, to, message));
+                let usual = self.now + (self.travels)(&message.body);
+                for late in self.weather.copies() {
+                    let at = usual + late;
+                    let after = self.under_way.partition_point(|(due, ..)| *due <= at);
+                    self.under_way.insert(after, (at, from, to, message.clone()));
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use mainstay_core::Timestamp;
 use mainstay_migration::{
     Acting, ActorId, CanBeHost, ChannelId, Epoch, Handover, Input, Output, PeerId, SessionId, Stage, Stamp,
 };
@@ -17,6 +18,8 @@ use crate::net::{Net, peer, snapshot};
 
 /// How often the laws are looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// Who takes back that it can be host may have been elected by then.
+const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 /// After faults: a member that is missing asks for 15 s to be let in again, and a migration has 30 s.
 const REST: Duration = Duration::from_secs(40);
 
@@ -37,6 +40,8 @@ enum Step {
     HandOver(Handover),
     Leave(usize),
     Suits(usize, CanBeHost),
+    /// So many of a hundred messages are lost, as many come twice, as many late.
+    Weather(u64),
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -54,6 +59,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => prop_oneof![Just(Handover::Lobby), Just(Handover::Leaves)].prop_map(Step::HandOver),
         1 => one().prop_map(Step::Leave),
         2 => (one(), suits).prop_map(|(who, suits)| Step::Suits(who, suits)),
+        3 => (1..=20_u64).prop_map(Step::Weather),
     ]
 }
 
@@ -79,6 +85,10 @@ struct Life {
     settled: BTreeSet<PeerId>,
     next: u128,
     stamps: BTreeMap<PeerId, Stamp>,
+    /// When each said last that it can be host: until now, or before it took that back.
+    suited: BTreeMap<PeerId, Timestamp>,
+    unsuited: BTreeSet<PeerId>,
+    led: BTreeSet<PeerId>,
     hosts: BTreeMap<Epoch, PeerId>,
     keeping: Keeping,
 }
@@ -96,6 +106,9 @@ impl Life {
             settled,
             next: count + 1,
             stamps: BTreeMap::new(),
+            suited: BTreeMap::new(),
+            unsuited: BTreeSet::new(),
+            led: BTreeSet::new(),
             hosts: BTreeMap::new(),
             keeping: Keeping::default(),
         }
@@ -141,7 +154,11 @@ impl Life {
                 }
             }
             Step::Part(bits) => self.part(*bits),
-            Step::Heal => self.net.cut.clear(),
+            Step::Heal => {
+                self.net.cut.clear();
+                self.net.weather.percent = 0;
+            }
+            Step::Weather(percent) => self.net.weather.percent = *percent,
             Step::Join => {
                 let id = peer(self.next);
                 self.next += 1;
@@ -166,6 +183,10 @@ impl Life {
             Step::Suits(place, suits) => {
                 if let Some(id) = self.at(*place) {
                     self.net.give(id, Input::Suitable(*suits));
+                    match suits {
+                        CanBeHost::Yes => drop(self.unsuited.remove(&id)),
+                        CanBeHost::NotYet => drop(self.unsuited.insert(id)),
+                    }
                 }
             }
         }
@@ -236,8 +257,26 @@ impl Life {
             prop_assert!(before.is_none_or(|before| before <= stamp), "I2: {id}: {before:?}, then {stamp:?}");
             let host = *self.hosts.entry(ballot.epoch()).or_insert(ballot.host());
             prop_assert_eq!(host, ballot.host(), "I1, I3: {} in {}", id, ballot.epoch());
-            if leader == *id && !session.is_over() {
+            if self.settled.contains(id) && !self.unsuited.contains(id) {
+                self.suited.insert(*id, self.net.now);
+            }
+            let leads = leader == *id && !session.is_over();
+            if leads {
                 prop_assert!(!session.roster().kicked.contains(id), "I7: {id} leads and was thrown out");
+            }
+            // Frozen, it knows no better.
+            let becomes_host = leads && !self.led.contains(id) && !self.frozen.contains(id);
+            if becomes_host && stamp.epoch > Epoch::FIRST {
+                let suited = self.suited.get(id).copied();
+                let could = suited.is_some_and(|suited| self.net.now.since(suited) <= KNOWN_WITHIN);
+                prop_assert!(could, "I7: {id} leads {stamp:?} and could not since {suited:?}");
+                let is_in = stamp.fork > 0 || session.view().members.contains_key(id);
+                prop_assert!(is_in, "I7: {id} leads {stamp:?} outside of {:?}", session.view());
+            }
+            if leads {
+                self.led.insert(*id);
+            } else {
+                self.led.remove(id);
             }
         }
         Ok(())
@@ -246,7 +285,7 @@ impl Life {
     /// Everything is made good: whoever is left has one host, whose game steps.
     fn rest(&mut self) -> Result<(), TestCaseError> {
         self.thaw();
-        self.net.cut.clear();
+        self.take(&Step::Heal);
         // Of two sides that share nobody who lives each host finds the other, as on a LAN.
         let hosts = self.hosts();
         for (one, other) in hosts.iter().flat_map(|one| hosts.iter().map(move |other| (*one, *other))) {

@@ -181,7 +181,8 @@ fn a_listener_that_is_unregistered_is_waited_for_no_more() {
 
 /// "SetChannelForMigratingPlayer() should return the EntityId which corresponds to the actor being assigned to that channel."
 /// "OnClientConnect() would normally be responsible for creating an actor for the new client, but in the case of host migration
-/// it needs to use the cached EntityId from SetChannelForMigratingPlayer(), as this actor entity already exists." "This is done inside
+/// it needs to use the cached EntityId from SetChannelForMigratingPlayer(), as this actor entity already exists." "The game is also responsible for making sure that reconnecting
+/// clients are given the correct actor." "This is done inside
 /// CGameRules::SetChannelForMigratingPlayer() and CGameRules::OnClientConnect()": `actor_for_channel` and `Connected`. B10: by the key of whoever plays it, not by a name.
 #[test]
 fn b10_whoever_reconnects_gets_its_own_actor() {
@@ -400,8 +401,8 @@ fn peers_compare_without_their_session() {
     }
 }
 
-/// "OnInitiate() is called at the start of a host migration event. It is the responsibility of this method to store any pertinent information
-/// required to persist across the migration": before the game is told of the host that it goes on under, and given what that goes on from. Of
+/// "OnInitiate() is called at the start of a host migration event." "It is the responsibility of this method to store any pertinent information required to persist across the
+/// migration (e.g. player inventories)": before the game is told of the host that it goes on under, and given what that goes on from. Of
 /// two players under a lobby the one that is left begins and leads in one moment; so does a host that thaws and obeys the next.
 #[test]
 fn oninitiate_comes_before_the_game_is_told_who_is_host() {
@@ -428,4 +429,28 @@ fn oninitiate_comes_before_the_game_is_told_who_is_host() {
     thawed.thaw(peer(1));
     thawed.run(Duration::from_secs(1));
     assert!(is_first(&thawed, 1));
+}
+
+/// "During a migration event for a game that is in progress, clients go through several of the context establishment tasks that are required when connecting to a new server, however they
+/// skip the tear-down stages": the new host connects it and it obeys that one; its session did not end in between, and what it does is numbered on.
+#[test]
+fn clients_skip_the_tear_down_stages() {
+    let mut net = Net::of(3);
+    let plays = |net: &mut Net| {
+        net.give(peer(3), Input::Play(vec![3]));
+        net.run(Duration::from_secs(1));
+    };
+    plays(&mut net);
+    net.kill(peer(1));
+    net.run(Duration::from_secs(3));
+    plays(&mut net);
+    let of = |host: u128| net.seen[&peer(host)].applied.iter().filter(|(from, _)| *from == peer(3)).last();
+    assert_eq!((of(1), of(2)), (Some(&(peer(3), 1)), Some(&(peer(3), 2))));
+    let connected =
+        |output: &&Output| matches!(output, Output::Connected { peer: who, .. } if *who == peer(3));
+    assert_eq!(net.seen[&peer(2)].outputs.iter().filter(connected).count(), 1);
+    let client = &net.seen[&peer(3)].outputs;
+    let follows = |output: &&Output| matches!(output, Output::Follow { leader, .. } if *leader == peer(2));
+    assert_eq!(client.iter().filter(follows).count(), 1);
+    assert!(!client.iter().any(|output| matches!(output, Output::Ended(_))), "it was a member all the while");
 }

@@ -148,6 +148,32 @@ fn who_alone_does_not_hear_the_host_goes_alone() {
     assert!(crew.players.iter().all(|player| player.moves.is_empty()), "and nobody moves");
 }
 
+/// Issue 5, "one-way … cuts": a host's own firewall drops what comes, and what it sends arrives. Those whom it does not hear go on under another and lose nothing that was told
+/// safe; it obeys that one once it hears again.
+#[test]
+fn a_host_that_hears_nobody_is_followed_by_another() {
+    let Some(network) = network(&[Place::Public; 4]) else { return };
+    let mut crew = crew(&network);
+    let before = stamp(&crew, 0);
+    network.host(0).deafen().unwrap();
+    crew.until_all("whom it does not hear have another host", |players| {
+        players[1..].iter().all(|player| {
+            player.move_after(before).is_some_and(|moved| moved["fork"] == 0 && moved["ackedLost"] == 0)
+        })
+    })
+    .unwrap();
+    let heir = text(crew.players[1].moves.last().unwrap(), "newHost");
+    network.host(0).hear().unwrap();
+    crew.until_all("all obey that one", |players| {
+        players.iter().all(|player| player.stands["host"] == heir.as_str())
+    })
+    .unwrap();
+    let host = crew.settled().unwrap();
+    assert_eq!(crew.players[host].peer, heir, "the certified host goes on for all");
+    assert_eq!(crew.playing().count(), 4);
+    assert_eq!(crew.led_twice(), None);
+}
+
 /// A host cut off together with one of its members: the majority goes on, and all are together again when the line is.
 #[test]
 fn two_sides_of_a_cut_have_one_certified_host_and_meet_again() {

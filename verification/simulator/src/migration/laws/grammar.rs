@@ -133,7 +133,13 @@ fn follows(before: Option<Stage>, next: Stage) -> bool {
         Stage::Finalise => before == Some(Stage::ReconnectClient),
         Stage::Reset => matches!(
             before,
-            Some(Stage::DemoteToClient | Stage::PromoteToServer | Stage::ReconnectClient | Stage::Reset)
+            Some(
+                Stage::DisconnectClient
+                    | Stage::DemoteToClient
+                    | Stage::PromoteToServer
+                    | Stage::ReconnectClient
+                    | Stage::Reset
+            )
         ),
         // "An error … could happen at any point": also while a listener finalises.
         Stage::Terminate => before != Some(Stage::Terminate),

@@ -5,6 +5,7 @@
 mod lobby;
 pub mod running;
 mod stop;
+mod summary;
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
@@ -250,32 +251,9 @@ fn tell_stayed(told: &Told, host: &str) -> Result<(), Failure> {
     told.say("stayed", json!({ "host": host, "how": KillHost::Freeze.word() }), &words)
 }
 
-/// One JSON line, or three for people: who took over, the gap, what was lost.
+/// One JSON line, or three for people.
 fn summarise(told: &Told, moved: Value) -> Result<(), Failure> {
-    let lost = match moved["ackedLost"].as_u64() {
-        Some(0) => "nothing that they had been told was safe is lost".to_owned(),
-        Some(lost) => format!("{lost} ticks and deeds that they had been told were safe are lost"),
-        None => "none of them told whether anything is lost that they had been told was safe".to_owned(),
-    };
-    let gap = match moved["gapMs"].as_u64() {
-        Some(ms) => {
-            format!(
-                "{ms} ms from the old host's last state to the new one's first, on the player who waited longest"
-            )
-        }
-        None => "none of them told how long it was from the old host's last state to the new one's first"
-            .to_owned(),
-    };
-    let words = format!(
-        "{} took over from {} ({}, epoch {}{})\n          {gap}\n          {} of {} players play on; {lost}",
-        short(&text(&moved, "newHost")),
-        short(&text(&moved, "oldHost")),
-        text(&moved, "cause"),
-        moved["epoch"],
-        if moved["fork"].as_u64() > Some(0) { ", unconfirmed" } else { "" },
-        moved["peersKept"],
-        moved["peers"],
-    );
+    let words = summary::words(&moved);
     told.say("migration", moved, &words)
 }
 
