@@ -444,7 +444,7 @@ fn clients_skip_the_tear_down_stages() {
     net.kill(peer(1));
     net.run(Duration::from_secs(3));
     plays(&mut net);
-    let of = |host: u128| net.seen[&peer(host)].applied.iter().filter(|(from, _)| *from == peer(3)).last();
+    let of = |host: u128| net.seen[&peer(host)].applied.iter().rfind(|(from, _)| *from == peer(3));
     assert_eq!((of(1), of(2)), (Some(&(peer(3), 1)), Some(&(peer(3), 2))));
     let connected =
         |output: &&Output| matches!(output, Output::Connected { peer: who, .. } if *who == peer(3));

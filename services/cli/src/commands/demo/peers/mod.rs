@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use mainstay_tugboat::peers::crew::{Crew, CrewError, Stamp, text};
+use mainstay_tugboat::peers::crew::{Crew, CrewError, Stamp};
 use serde_json::{Value, json};
 
 use self::lobby::OwnLobby;
