@@ -21,6 +21,8 @@ const FRONT: usize = 4;
 const TURN: usize = 8;
 /// How long a peer that speaks each time may say nothing and still be one to wait for.
 const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
+/// For how long whom the last host had put out leaves its members the session: as long as they take to miss that host, to give a lobby up that answers nobody, and to gather.
+const PUT_OUT_PATIENCE: Duration = Duration::from_secs(4);
 
 /// How far a peer has got with speaking to everybody.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +86,12 @@ impl<G: Guards> Session<G> {
                 && peer != self.me()
                 && contact.is_some_and(|contact| contact.rhythm.silence(now) > patience)
         };
-        let rest = self.stands_in().then(|| self.me()).filter(|me| !self.is_passed_over(*me));
+        let is_early = self.is_early(now);
+        let rest = self.stands_in().then(|| self.me()).filter(|me| !is_early && !self.is_passed_over(*me));
         self.candidates(move |peer| {
-            self.is_passed_over(peer) || heard.as_ref().is_some_and(|nearest| is_silent(peer, nearest))
+            is_early && peer == self.me()
+                || self.is_passed_over(peer)
+                || heard.as_ref().is_some_and(|nearest| is_silent(peer, nearest))
         })
         .chain(rest)
     }
@@ -99,6 +104,21 @@ impl<G: Guards> Session<G> {
         let asks_lobby =
             matches!(&self.leadership, Leadership::Vacant(vacancy) if vacancy.quorum == Quorum::Majority);
         self.has_lobby() && asks_lobby && !is_in
+    }
+
+    /// Whether this peer leaves others their turn, though it may hear none of them: the host that is gone had put it out, and told it no list of its own. What that one wrote its members
+    /// hold, and none of them speaks to this peer before it has come to them.
+    fn is_early(&self, now: Timestamp) -> bool {
+        let is_told = self.roster.stamp.epoch >= self.ballot.epoch();
+        let has_waited = match &self.leadership {
+            Leadership::Vacant(vacancy) => now >= vacancy.since + PUT_OUT_PATIENCE,
+            Leadership::Follows
+            | Leadership::Doubts(_)
+            | Leadership::Reigns(_)
+            | Leadership::Outside { .. }
+            | Leadership::Over => true,
+        };
+        self.has_lobby() && !self.is_voter(self.me()) && !is_told && !has_waited
     }
 
     /// Whether this peer and another may both come next.

@@ -168,9 +168,14 @@ impl<G: Guards> Session<G> {
         let mut members = self.roster.members.clone();
         members.retain(|peer, _| !leaving.contains(peer));
         if members != self.view().members {
-            let (all, heard) =
-                (self.view().members.len(), self.count_present(now, |peer| self.is_voter(*peer)));
-            if 2 * heard < all {
+            // Who has just come, or has not told yet that it obeys this host, is silent to nobody.
+            let is_heard = |peer: &PeerId| {
+                let contact = self.contacts.get(peer);
+                *peer == self.me() || contact.is_some_and(|contact| contact.rhythm.silence(now) < LEASE)
+            };
+            let voters = self.view().members.keys();
+            let (all, heard) = (voters.len(), voters.filter(|peer| is_heard(peer)).count());
+            if !leaving.is_empty() && 2 * heard < all {
                 self.line.parted = Some(now);
             }
             self.write_view(now, members);

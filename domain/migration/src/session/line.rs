@@ -110,6 +110,14 @@ impl Line {
         }
     }
 
+    /// By when something had come that was read then.
+    fn came_by(&self, read: Timestamp) -> Timestamp {
+        match self.stall {
+            Some((since, woke)) if since < read && read < woke + WAKES_IN => since,
+            Some(_) | None => read,
+        }
+    }
+
     /// Whether the lobby has answered nothing for so long that it is not waited for.
     pub(super) fn is_silent(&self, now: Timestamp) -> bool {
         self.silence(now) >= QUORUM_PATIENCE
@@ -312,10 +320,13 @@ impl<G: Guards> Session<G> {
         self.outputs.push(Output::AskLobby { asked: now, question });
     }
 
-    /// How long ago the certified host was heard as such. A lobby may have told of one that never was.
+    /// How long ago the certified host was heard as such. A lobby may have told of one that never was; and whom that host had put out, or who claims nothing, comes before nobody.
     fn silence_of_host(&self, now: Timestamp) -> Option<Duration> {
         let contact = self.contacts.get(&self.ballot.host())?;
-        (contact.told.epoch >= self.ballot.epoch()).then(|| contact.rhythm.silence(now))
+        let was_heard = contact.told.epoch >= self.ballot.epoch();
+        let claims = self.reports_can_be_host() && self.goes_along(Cause::Catastrophic);
+        let counts = was_heard && claims && self.is_voter(self.me());
+        counts.then(|| now.since(self.line.came_by(now.back(contact.rhythm.silence(now)))))
     }
 
     /// Asks to be host of the next epoch, or to make another host of it.

@@ -36,3 +36,4 @@ mod suitable;
 mod terms;
 mod two_sides;
 mod witness;
+mod zombies;

@@ -135,8 +135,14 @@ pub struct Lobby {
     pub patience: Duration,
     /// What it has given to members that brought a renewal.
     pub receipts: Vec<Receipt>,
-    missed_by: BTreeSet<PeerId>,
+    /// Everything it was asked since it was looked at, answered or not.
+    pub asked: Vec<(PeerId, Question)>,
+    /// Who misses its host: when each said so, and when it heard that host last.
+    missed_by: BTreeMap<PeerId, (Timestamp, Option<Timestamp>)>,
 }
+
+/// For how long a report counts.
+const REPORT_LIFE: Duration = Duration::from_secs(4);
 
 /// How long a host's lease lasts.
 const LEASE: Duration = Duration::from_secs(6);
@@ -184,6 +190,7 @@ impl Lobby {
         from: PeerId,
         question: Question,
     ) -> Option<Ruling> {
+        self.asked.push((from, question.clone()));
         let (newest, host) = self.host.filter(|_| !self.down && !self.cut.contains(&from))?;
         let told = Ruling::Host(granted(session, newest, host));
         let is_given = matches!(question, Question::HandOver { .. });
@@ -212,8 +219,8 @@ impl Lobby {
                 self.receipts.push(receipt.clone());
                 return Some(Ruling::Counted(receipt));
             }
-            Question::Misses { epoch, silent: _ } => {
-                self.missed_by.insert(from);
+            Question::Misses { epoch, silent } => {
+                self.missed_by.insert(from, (now, silent.map(|silent| now.back(silent))));
                 if self.stays && now >= self.renewed + LEASE {
                     return Some(Ruling::Stays);
                 }
@@ -225,7 +232,13 @@ impl Lobby {
         let is_silent = now >= self.renewed + self.patience;
         // Of two and three members that is more than half; larger sessions are the real lobby's matter.
         let is_missed = is_silent || self.missed_by.len() >= 2;
-        let may = is_given || from == host || is_missed;
+        let own = self.missed_by.get(&from).and_then(|(_, heard)| *heard);
+        let is_later = |heard: Timestamp| own.is_none_or(|own| own + Duration::from_secs(1) < heard);
+        let comes_first = |(peer, (at, heard)): (&PeerId, &(Timestamp, Option<Timestamp>))| {
+            *peer != from && now < *at + REPORT_LIFE && heard.is_some_and(is_later)
+        };
+        let is_next = !self.missed_by.iter().any(comes_first);
+        let may = is_given || from == host || is_missed && is_next;
         if epoch != newest {
             return Some(told);
         } else if self.stays {

@@ -320,8 +320,14 @@ impl Lobby for Member {
             Question::Bring { epoch, renewal, hears } => self.bring(*epoch, renewal, hears),
             Question::Misses { epoch, silent } => {
                 let silent_ms = silent.map(|silent| u64::try_from(silent.as_millis()).unwrap_or(u64::MAX));
-                let epoch = epoch.0;
-                self.beat(&BeatRequest { epoch, misses_host: true, silent_ms, ..BeatRequest::default() })
+                let (epoch, as_of) = (epoch.0, Some(self.clock.now()));
+                self.beat(&BeatRequest {
+                    epoch,
+                    misses_host: true,
+                    silent_ms,
+                    as_of,
+                    ..BeatRequest::default()
+                })
             }
             Question::Claim { epoch } => self.claim(*epoch, None),
             Question::HandOver { epoch, to } => {

@@ -132,6 +132,9 @@ pub struct BeatRequest {
     /// Of a member that misses it: how many milliseconds ago it heard it last as host of that epoch. Left out: it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_ms: Option<u64>,
+    /// When `silentMs` was so, in milliseconds of the lobby's clock, as it reckons from an `asOf` that it was told: a beat may take long. Left out: just now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<u64>,
     /// What the host of that epoch, which does not reach the lobby, asked it to bring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relayed: Option<RelayedRenewal>,

@@ -51,7 +51,7 @@ async fn beat(
     if !before.session.members.contains_key(&peer) {
         return Err(Failure::lobby(lobbies, session, &before.session.is_out(peer)).into());
     }
-    let observed = observed(session, peer, &asked, before.session.grant)?;
+    let observed = observed(session, peer, &asked, before.session.grant, app.now())?;
     let brought = observed.iter().find_map(|observation| {
         let Observation::Renewed { renewal: Renewal::AsOf(at), .. } = observation else { return None };
         Some(*at)
@@ -85,6 +85,7 @@ fn observed(
     peer: PeerKey,
     asked: &BeatRequest,
     grant: Option<Grant>,
+    now: Timestamp,
 ) -> Result<Vec<Observation>, Native> {
     let epoch = Epoch(asked.epoch);
     let host = grant.filter(|grant| grant.epoch == epoch).map(|grant| grant.host);
@@ -92,7 +93,9 @@ fn observed(
         let (renewal, hears) = (Renewal::Now(asked.pace.into()), heard(asked)?);
         return Ok(vec![Observation::Renewed { session, epoch, host: peer, renewal, hears }]);
     }
-    let silent = asked.silent_ms.map(Duration::from_millis);
+    // What it said while nobody listened is as old as that.
+    let age = asked.as_of.map_or(Duration::ZERO, |as_of| now.since(Timestamp::from_unix_ms(as_of)));
+    let silent = asked.silent_ms.map(|ms| Duration::from_millis(ms).saturating_add(age));
     let misses = if asked.misses_host { Misses::Yes { silent } } else { Misses::No };
     let misses = Observation::Misses { session, epoch, peer, misses };
     let (Some(host), Some(relayed)) = (host, &asked.relayed) else { return Ok(vec![misses]) };
