@@ -183,6 +183,33 @@ fn a_session_outlives_its_host_and_the_lobby_and_no_certificate_is_lost() {
     assert_eq!(ann.claims(&session, 2).code.as_deref(), Some("MS-G011"), "the new lease stands");
 }
 
+/// Of those who miss a host whoever heard it later comes first; what a member said long ago, and a lobby that stood still reads now, is as old as it says.
+#[test]
+fn whoever_heard_a_host_later_comes_first_whenever_it_is_read() {
+    let home = Home::new();
+    let up = start(&home);
+    let key = lobby_key(&up.caller());
+    let [mut ann, mut ben, mut cat] = ["ann", "ben", "cat"].map(|name| Peer::new(&up, name));
+    let made = create(&up, &mut ann, &key, json!({ "size": 4 }));
+    let session = made["session"]["id"].as_str().unwrap().to_owned();
+    [&mut ben, &mut cat].into_iter().for_each(|peer| drop(peer.joins(&session, &key)));
+    let misses = |by: &Peer, silent: u64, as_of: Option<u64>| {
+        let mut says = json!({ "epoch": 1, "missesHost": true, "silentMs": silent });
+        if let Some(as_of) = as_of {
+            says["asOf"] = json!(as_of);
+        }
+        let answer = by.beats(&session, &says);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["asOf"].as_u64().unwrap()
+    };
+    let now = misses(&ben, 5_000, None);
+    misses(&cat, 2_000, None);
+    let waits = ben.claims(&session, 1);
+    assert_eq!((waits.status, waits.code.as_deref()), (409, Some("MS-G011")), "{waits:?}");
+    misses(&cat, 2_000, Some(now - 10_000));
+    assert_eq!(ben.claims(&session, 1).status, 200);
+}
+
 /// Reference, 5.3 A: "renew …, relayable through any peer". Over the documented bytes: a member brings what the host signed, and is given
 /// what the host can check with the lobby's key alone; of what it signed itself, of a moment to come, or for an epoch that is over, it is
 /// given nothing.

@@ -400,7 +400,11 @@ fn hears_of_most<G: Guards>(world: &World<G>, id: PeerId, session: &Session<G>) 
     }
     // Who stood still until a moment ago may have been heard since, before a link to it was cut.
     let thawed = |other: PeerId| world.oracle.troubles.last_with(other).is_some_and(|last| last >= since);
+    // Deaf to it for a while, and then heard by it no more: what comes in between tells a deaf host that it was heard a moment ago.
+    let began_deaf = world.now.saturating_sub(3 * LEASE);
+    let hears = |other: PeerId| !world.cuts.values().any(|cut| cut.contains(&(other, id)));
     let is_cut_off = |other: &&PeerId| {
+        let since = if hears(**other) { began_deaf } else { since };
         let was_so = host.carried(**other).is_some_and(|carried| carried < since) && !thawed(**other);
         **other != id && was_so && !world.carries(id, **other)
     };
