@@ -248,8 +248,9 @@ impl<G: Guards> Session<G> {
             let (certificates, view) = ([certificate.clone()].into(), self.view().clone());
             self.send(to, Body::Announce(Announcement { certificates, view, cause: self.moved_by }));
         }
-        // Who was never on this side knows nobody who wrote its states, and can go on from what they go back to.
-        if self.may_be_given(to) && self.certified.id() > from {
+        // Who was never on this side knows nobody who wrote its states, and can go on from what they go back to. So can another side's host, though its own are the later by name.
+        let kept = self.certified.id();
+        if self.may_be_given(to) && kept != StateId::NONE && (kept > from || from.is_of_side()) {
             self.send(to, Body::State(self.certified.after(from)));
         }
         self.give_state(to, from);

@@ -301,6 +301,39 @@ fn of_two_a_side_asks_the_host_that_gives_way_to_it_before_it_is_certified() {
     assert!(one.is_host() || has_led_from(&net, 2, held), "{held:?}");
 }
 
+/// Decision 0062: a side that meets a larger one gives way, and what was acknowledged after that one branched off is kept "if one of its members holds a certified host's own state of it". Three of six
+/// are cut off; the host goes on confirmed with the two others, and dies; those go on as a side for a moment, whose number is the other's.
+#[test]
+fn a_larger_side_of_the_same_number_goes_on_from_what_the_smaller_one_branched_off_from() {
+    for late in [0, 300, 1_000, 2_500] {
+        let mut net = Net::of(6);
+        for (one, other) in [1, 2, 3].into_iter().flat_map(|one| [4, 5, 6].map(|other| (one, other))) {
+            net.cut_both(peer(one), peer(other));
+        }
+        step_until(&mut net, |net| net.session(peer(1)).view().members.len() == 5);
+        step_until(&mut net, |net| net.session(peer(4)).stamp() == ALONE);
+        net.run(Duration::from_millis(1_000));
+        let safe = acknowledged(&net, 1);
+        assert_eq!(safe.stamp, Stamp::certified(Epoch::FIRST));
+        net.kill(peer(1));
+        // Its side writes a state, or a few.
+        step_until(&mut net, |net| net.session(peer(2)).held().id().stamp == ALONE);
+        net.run(Duration::from_millis(late));
+        net.cut.clear();
+        let hosts: Vec<PeerId> = net.peers.keys().copied().filter(|id| net.session(*id).is_host()).collect();
+        for (one, other) in hosts.iter().flat_map(|one| hosts.iter().map(move |other| (*one, *other))) {
+            if one != other {
+                net.give(one, Input::Found(other));
+            }
+        }
+        net.run(Duration::from_secs(8));
+        let host = net.host();
+        let is_of_larger = [4, 5, 6].map(peer).contains(&host);
+        assert!(is_of_larger, "{late}: the larger side goes on: {host}");
+        assert!(has_led_from(&net, host.0, safe), "{late}: and not from {safe:?}, which was safe");
+    }
+}
+
 /// "None while one holder of it lives": however long what it holds is on its way.
 #[test]
 fn a_side_waits_for_what_was_acknowledged_as_any_new_host_does() {

@@ -2,13 +2,21 @@
 
 use std::time::Duration;
 
-use mainstay_migration::{Body, CanBeHost, Epoch, Input, Output, Stamp, StateId};
+use mainstay_migration::{Body, CanBeHost, Epoch, Excerpt, Input, Output, Stamp, StateId};
 
 use crate::joins::step_until;
 use crate::net::{Net, WAY, peer};
 
 /// The first side of a session that nobody certifies, whichever it is.
 const ALONE: Stamp = Stamp { epoch: Epoch::FIRST, fork: 1 };
+
+/// What a certified host wrote comes to nobody in time.
+fn certified_states_are_late(net: &mut Net) {
+    net.travels = |body| {
+        let is_certified = |sent: &Excerpt| sent.parts.iter().all(|part| part.id.stamp.fork == 0);
+        if matches!(body, Body::State(sent) if is_certified(sent)) { Duration::from_secs(60) } else { WAY }
+    };
+}
 
 /// Of nine, three go on alone early. The others' host goes on for a second, confirmed, and is lost with three more: one that held what it acknowledged leads a side of
 /// its own from there. The other holder, who cannot be host, is out of everybody's reach.
@@ -37,6 +45,7 @@ fn early_and_late() -> (Net, StateId) {
 /// They meet: the early side is the larger one, and no majority with the other.
 fn met() -> (Net, StateId) {
     let (mut net, acknowledged) = early_and_late();
+    certified_states_are_late(&mut net);
     net.cut.retain(|(one, other)| [*one, *other].contains(&peer(6)));
     step_until(&mut net, |net| net.session(peer(5)).leader() == peer(2));
     (net, acknowledged)
@@ -50,6 +59,7 @@ fn who_was_on_the_one_side_does_not_take_the_other_for_it() {
     step_until(&mut net, |net| net.session(peer(5)).held().id().stamp == net.session(peer(2)).stamp());
     net.run(Duration::from_secs(1));
     net.kill(peer(2));
+    net.travels = |_| WAY;
     net.cut.clear();
     net.run(Duration::from_secs(8));
     assert_eq!([3, 4, 6].map(|id| net.session(peer(id)).leader()), [peer(5); 3]);
@@ -59,7 +69,7 @@ fn who_was_on_the_one_side_does_not_take_the_other_for_it() {
     assert!(last.is_some_and(|last| from(&outputs[last])), "{acknowledged:?}");
 }
 
-/// Whoever is left of a side comes to another, whose host cannot tell who wrote what it holds and asks for it in vain. It is that side's standby all the same after a
+/// Whoever is left of a side comes to another, whose host cannot tell who wrote what it holds and asks for it in vain, for what that goes back to does not come. It is that side's standby all the same after a
 /// while: what its members do is safe again.
 #[test]
 fn who_comes_over_from_a_side_that_is_gone_is_a_standby_in_the_end() {
@@ -73,6 +83,7 @@ fn who_comes_over_from_a_side_that_is_gone_is_a_standby_in_the_end() {
     net.run(Duration::from_secs(2));
     [5, 7].into_iter().for_each(|id| net.kill(peer(id)));
     step_until(&mut net, |net| !net.session(peer(8)).has_host());
+    certified_states_are_late(&mut net);
     net.cut.clear();
     step_until(&mut net, |net| net.session(peer(8)).leader() == peer(3));
     let (held, of_host) = (net.session(peer(8)).held().descent(), net.session(peer(3)).held().descent());
