@@ -37,7 +37,7 @@ pub enum CrewError {
         source: io::Error,
     },
     /// It takes too long.
-    #[error("{what}: not within {} s\n       {stands}", within.as_secs())]
+    #[error("waited {} s in vain for this: {what}\n       {stands}", within.as_secs())]
     Late {
         /// What was waited for.
         what: String,
@@ -47,7 +47,7 @@ pub enum CrewError {
         stands: String,
     },
     /// Players have ended by themselves.
-    #[error("{what}: not with players who leave by themselves\n       {who}")]
+    #[error("players left by themselves, while this was waited for: {what}\n       {who}")]
     Left {
         /// What was waited for.
         what: String,
