@@ -163,6 +163,8 @@ impl Hands {
             Told::Rules(input) => self.give(id, *input),
             Told::Members(cards) => self.expect(id, &cards),
             Told::Relay(berth) => self.moor(id, berth),
+            // What a host said that is one no more is the next one's to say.
+            Told::NotListed(_) if !self.is_host(id) => {}
             Told::NotListed(why) => {
                 tracing::warn!(session = %id, %why, "not listed");
                 if self.places.get(&id).is_some_and(|place| !place.said.is_assumed(why.listing)) {

@@ -82,7 +82,7 @@ impl Hands {
         }
     }
 
-    fn is_host(&self, id: SessionId) -> bool {
+    pub(super) fn is_host(&self, id: SessionId) -> bool {
         matches!(self.places.get(&id), Some(Place { life: Life::In(session), .. }) if session.is_host())
     }
 
